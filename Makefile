@@ -1,0 +1,37 @@
+# Every target works on a fresh clone: the virtual environment is made when it is missing or out of date.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: setup demo test check format bench clean
+
+setup: $(STAMP)
+
+# torch goes in first and alone, pinned: any looser request pulls gigabytes of CUDA libraries.
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ignn-solver needs Python 3.11 or newer: make PYTHON=python3.11 setup"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' constraints.txt)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $(STAMP)
+
+demo: setup
+	$(BIN)/ignn-solver demo
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: check
+	$(BIN)/pytest
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup
+	$(BIN)/python benchmarks/loop_overhead.py
+
+clean:
+	rm -rf .venv demo build dist .pytest_cache .ruff_cache .mypy_cache

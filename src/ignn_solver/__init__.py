@@ -1,0 +1,1 @@
+"""Implicit graph neural networks made fast: learned, safeguarded, certified fixed-point solvers."""

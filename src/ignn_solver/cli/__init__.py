@@ -1,0 +1,35 @@
+"""The command line: ``ignn-solver COMMAND``, one file a command, heavy imports inside them."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from ..errors import InputError
+
+app = typer.Typer(
+    name="ignn-solver",
+    help="Train, solve, certify and benchmark implicit graph neural networks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def _root() -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line: wrong input is one sentence and status 2, Ctrl-C is status 130."""
+    try:
+        app(standalone_mode=True)
+    except InputError as error:
+        sys.stderr.write(f"ignn-solver: {error}\n")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("ignn-solver: interrupted\n")
+        sys.exit(130)
