@@ -1,0 +1,35 @@
+"""Things made once from tensors and kept for as long as these live and do not change."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from torch import Tensor
+
+Made = TypeVar("Made")
+
+
+class TensorCache(Generic[Made]):
+    """Remembers what was made from tensors; changed or collected ones are forgotten."""
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, tuple[list[weakref.ref[Tensor]], list[int], Made]] = {}
+
+    def get(
+        self, tensors: Tensor | tuple[Tensor, ...], make: Callable[[], Made], key: Hashable = None
+    ) -> Made:
+        """What ``make()`` gave when first asked for these tensors under ``key``."""
+        tensors = (tensors,) if isinstance(tensors, Tensor) else tensors
+        place = (*map(id, tensors), key)
+        versions = [tensor._version for tensor in tensors]
+        found = self._made.get(place)
+        if found is not None and found[1] == versions:
+            alive = [reference() for reference in found[0]]
+            if all(one is other for one, other in zip(alive, tensors, strict=True)):
+                return found[2]
+        made = make()
+        references = [weakref.ref(one, lambda _: self._made.pop(place, None)) for one in tensors]
+        self._made[place] = (references, versions, made)
+        return made

@@ -1,0 +1,170 @@
+"""Maps whose fixed points we solve for, and how strongly they contract."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from . import kernels
+from .adjacency import Adjacency
+from .errors import InputError
+
+
+@dataclass(frozen=True)
+class Contraction:
+    r"""How strongly a map contracts, node by node.
+
+    :math:`\|f(Z)_i - f(Y)_i\| \le \text{factor} \sum_j A_{ij} \|Z_j - Y_j\|` for every node i, in the
+    row norm ``norm``. As the spectral norm of A is at most 1, a factor below 1 makes the fixed point
+    unique and plain iteration converge to it.
+
+    Attributes:
+        factor: The factor, or infinity where none is known.
+        norm: The norm of a node's row in which it holds: ``"2"`` or ``"inf"``.
+    """
+
+    factor: float
+    norm: str = "2"
+
+
+class Evaluation(NamedTuple):
+    """One evaluation of a map at z, with what the loop needs to judge it.
+
+    Attributes:
+        value: ``f(z)``, ``n x d``.
+        residual_sq: Squared norm of each row of ``f(z) - z``, ``n``.
+        value_sq: Squared norm of each row of ``f(z)``, ``n``.
+    """
+
+    value: Tensor
+    residual_sq: Tensor
+    value_sq: Tensor
+
+
+class FixedPointMap(Protocol):
+    """What a solver may ask of a map: evaluate it, and sum over its graph."""
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The graph; every sum over nodes goes through it."""
+
+    @property
+    def contraction(self) -> Contraction:
+        """How strongly the map contracts."""
+
+    @property
+    def bias(self) -> Tensor:
+        """The part that does not depend on z, ``n x d``: gives shape, type and device."""
+
+    def start(self) -> Tensor:
+        """A starting point that costs no pass over the edges, ``n x d``."""
+
+    def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
+        """Evaluate the map at ``z``."""
+
+
+_DERIVATIVES = {
+    "relu": lambda y: (y > 0).to(y.dtype),
+    "tanh": lambda y: 1 - y * y,
+    "sigmoid": lambda y: y * (1 - y),
+}
+
+
+@dataclass(frozen=True)
+class EquilibriumMap:
+    r"""The map :math:`f(Z) = \sigma(A (Z W) + b)` of an implicit graph network.
+
+    Attributes:
+        adjacency: ``A``, ``n x n``.
+        weight: ``W``, ``d x d``.
+        bias: ``b``, ``n x d``: what the node features inject.
+        contraction: How strongly the parametrization of ``W`` makes the map contract.
+        activation: ``"relu"``, ``"tanh"`` or ``"sigmoid"``: all non-expansive.
+        features: The node features ``b`` was made from, for learned initializers that read them.
+    """
+
+    adjacency: Adjacency
+    weight: Tensor
+    bias: Tensor
+    contraction: Contraction
+    activation: str = "relu"
+    features: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if self.activation not in kernels.ACTIVATIONS:
+            choices = ", ".join(kernels.ACTIVATIONS)
+            raise InputError(f"unknown activation {self.activation!r}: choose one of {choices}")
+        width = self.weight.shape[0]
+        if self.weight.shape != (width, width):
+            raise InputError(f"W must be square, not {tuple(self.weight.shape)}")
+        expected = (self.adjacency.num_nodes, width)
+        if self.bias.shape != expected:
+            raise InputError(f"b must have shape {expected}, not {tuple(self.bias.shape)}")
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """``f(z)``, differentiable in ``z``, ``W``, ``b`` and the edge weights."""
+        return getattr(torch, self.activation)(self.adjacency.matmul(z @ self.weight) + self.bias)
+
+    def start(self) -> Tensor:
+        """``f(0)``: it needs no pass over the edges."""
+        result: Tensor = getattr(torch, self.activation)(self.bias.detach())
+        return result
+
+    def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
+        """``f(z)`` and the squared row norms of ``f(z) - z`` and ``f(z)``, without gradients."""
+        with torch.no_grad():
+            matrix = self.adjacency.matrix
+            projected = z @ self.weight
+            return Evaluation(
+                *kernels.evaluate(matrix, projected, self.bias, z, self.activation, None, out)
+            )
+
+    def derivative(self, value: Tensor) -> Tensor:
+        r""":math:`\sigma'` at the point where :math:`\sigma` gave ``value``, entry by entry."""
+        return _DERIVATIVES[self.activation](value)
+
+    def detach(self) -> EquilibriumMap:
+        """The same map, cut off from every gradient."""
+        return EquilibriumMap(
+            self.adjacency,
+            self.weight.detach(),
+            self.bias.detach(),
+            self.contraction,
+            self.activation,
+            self.features,
+        )
+
+
+@dataclass(frozen=True)
+class AdjointMap:
+    r"""The backward fixed point :math:`U = D \odot (A^T U W^T + G)` of implicit differentiation.
+
+    ``G`` is the loss gradient at the equilibrium and ``D`` the derivative of the activation there.
+    It contracts as the forward map does.
+
+    Attributes:
+        adjacency: The transposed adjacency of the forward map.
+        weight: The transposed weight of the forward map.
+        bias: ``G``, ``n x d``.
+        scale: ``D``, ``n x d``.
+        contraction: How strongly it contracts.
+    """
+
+    adjacency: Adjacency
+    weight: Tensor
+    bias: Tensor
+    scale: Tensor
+    contraction: Contraction
+
+    def start(self) -> Tensor:
+        """The map at zero."""
+        return self.scale * self.bias
+
+    def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
+        """The map at ``z`` and the squared row norms of its residual and its value."""
+        matrix = self.adjacency.matrix
+        projected = z @ self.weight
+        return Evaluation(*kernels.evaluate(matrix, projected, self.bias, z, None, self.scale, out))

@@ -1,0 +1,40 @@
+"""The kernels in plain torch: any device, any floating type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from ..sparse import SparseMatrix
+
+
+def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
+    """The product ``matrix @ x``."""
+    return matrix.as_torch() @ x
+
+
+def evaluate(
+    matrix: SparseMatrix,
+    projected: Tensor,
+    bias: Tensor,
+    z: Tensor,
+    activation: str | None,
+    scale: Tensor | None,
+    out: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """``y = act(matrix @ projected + bias)`` with the squared row norms of ``y - z`` and ``y``."""
+    y = spmm(matrix, projected).add_(bias)
+    if scale is not None:
+        y.mul_(scale)
+    elif activation == "relu":
+        y.relu_()
+    elif activation == "tanh":
+        y.tanh_()
+    else:
+        y.sigmoid_()
+    if out is not None:
+        y = out.copy_(y)
+    return y, (y - z).square_().sum(-1), torch.linalg.vecdot(y, y)

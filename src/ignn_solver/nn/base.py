@@ -1,0 +1,48 @@
+"""What every classifier of nodes has in common, ours and the baselines alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+
+class NodeClassifier(nn.Module):
+    """A model that gives every node of a graph a score for each class.
+
+    Subclasses take ``(in_channels, hidden_channels, num_classes, **options)``, pass all of it to
+    ``super().__init__`` so that a checkpoint can rebuild them, and define ``forward(data)``.
+
+    Attributes:
+        config: The arguments the model was made with.
+    """
+
+    def __init__(
+        self, in_channels: int, hidden_channels: int, num_classes: int, **options: Any
+    ) -> None:
+        super().__init__()
+        self.in_channels = in_channels
+        self.hidden_channels = hidden_channels
+        self.num_classes = num_classes
+        self.config: dict[str, Any] = {
+            "in_channels": in_channels,
+            "hidden_channels": hidden_channels,
+            "num_classes": num_classes,
+            **options,
+        }
+
+    def forward(self, data: Data) -> Tensor:
+        """The score of each class for each node, ``n x num_classes``."""
+        raise TypeError(f"{type(self).__name__} does not define forward")
+
+    def evaluations(self) -> tuple[int, int]:
+        """Evaluations of the equilibrium map in the last forward and backward pass; 0 if explicit."""
+        return 0, 0
+
+    @property
+    def num_parameters(self) -> int:
+        """How many numbers are learnt."""
+        return sum(parameter.numel() for parameter in self.parameters())

@@ -1,0 +1,179 @@
+"""The implicit node classifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..equilibrium import EquilibriumMap
+from ..errors import InputError
+from ..solve import Solution, Solver, solve
+from .base import NodeClassifier
+from .conv import IGNNConv
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model says of every node, and how it was reached.
+
+    Attributes:
+        classes: The predicted class of each node, ``n``.
+        probabilities: The probability of each class, ``n x classes``.
+        solution: The solve behind it.
+    """
+
+    classes: Tensor
+    probabilities: Tensor
+    solution: Solution = field(repr=False)
+
+
+@dataclass
+class WarmStart:
+    """Equilibria of the last epoch: where the next epoch's solves start."""
+
+    states: dict[str, Tensor] = field(default_factory=dict)
+
+    def get(self, name: str, rows: int) -> Tensor | None:
+        """The state called ``name`` if it has this many rows."""
+        found = self.states.get(name)
+        return found if found is not None and found.shape[0] == rows else None
+
+
+class IGNN(NodeClassifier):
+    r"""An implicit graph network for classifying nodes: equilibrium states, then a linear head.
+
+    :math:`\text{scores} = Z^\star V + c` with :math:`Z^\star = \sigma(\hat A Z^\star W + b(X))`.
+
+    Args:
+        in_channels: Features of a node.
+        hidden_channels: Width of the node states.
+        num_classes: Classes.
+        kappa: Contraction factor, strictly between 0 and 1.
+        dropout: Dropout on the states before the head, in training.
+        input_dropout: Dropout on the features, in training; as ``dropout`` by default.
+        **options: Passed to :class:`IGNNConv`: ``parametrization``, ``activation``,
+            ``propagate_input``, ``tol``, ``max_evals``, ...
+
+    Example:
+        >>> model = IGNN(64, 32, 10, kappa=0.8)
+        >>> model.num_classes
+        10
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        num_classes: int,
+        kappa: float = 0.9,
+        dropout: float = 0.5,
+        input_dropout: float | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            in_channels, hidden_channels, num_classes,
+            kappa=kappa, dropout=dropout, input_dropout=input_dropout, **options,
+        )  # fmt: skip
+        if num_classes < 1 or in_channels < 1 or hidden_channels < 1:
+            raise InputError(
+                f"a model needs at least one feature, hidden channel and class, not {in_channels}, "
+                f"{hidden_channels} and {num_classes}"
+            )
+        self.dropout = dropout
+        drop = dropout if input_dropout is None else input_dropout
+        self.conv = IGNNConv(in_channels, hidden_channels, kappa, dropout=drop, **options)
+        self.head = nn.Linear(hidden_channels, num_classes)
+        #: Set by ``fit``: solves of an epoch start from the last epoch's equilibria.
+        self.warm_start: WarmStart | None = None
+
+    def reset_parameters(self) -> None:
+        """Draw every weight anew."""
+        self.conv.reset_parameters()
+        self.head.reset_parameters()
+
+    def equilibrium_map(self, data: Data) -> EquilibriumMap:
+        """The map f whose fixed point are the states of these nodes."""
+        check_graph(data)
+        adjacency = self.conv.adjacency(
+            data.edge_index, data.edge_weight, data.num_nodes, data.batch
+        )
+        return self.conv.equilibrium_map(data.x, adjacency)
+
+    def forward(self, data: Data) -> Tensor:
+        """The score of each class for each node, ``n x num_classes``."""
+        check_graph(data)
+        warm = self.warm_start
+        mode = "train" if self.training else "eval"
+        rows = data.num_nodes
+        z = self.conv(
+            data.x,
+            data.edge_index,
+            data.edge_weight,
+            data.batch,
+            start=None if warm is None else warm.get(f"{mode}_forward", rows),
+            backward_start=None if warm is None else warm.get("train_backward", rows),
+        )
+        if warm is not None and self.conv.last_solution is not None:
+            warm.states[f"{mode}_forward"] = self.conv.last_solution.value
+        return self.head(F.dropout(z, self.dropout, self.training))
+
+    def remember_backward(self) -> None:
+        """Keep the backward equilibrium for the next epoch; called after the backward pass."""
+        backward = self.conv.last_backward
+        if self.warm_start is not None and backward is not None and backward.solution is not None:
+            self.warm_start.states["train_backward"] = backward.solution.value
+
+    def evaluations(self) -> tuple[int, int]:
+        """Evaluations of f in the last forward and backward solve."""
+        forward, backward = self.conv.last_solution, self.conv.last_backward
+        solved = None if backward is None else backward.solution
+        return (
+            0 if forward is None else forward.num_evals,
+            0 if solved is None else solved.num_evals,
+        )
+
+    @torch.no_grad()
+    def predict(
+        self,
+        data: Data,
+        *,
+        solver: Solver | None = None,
+        tol: float = 1e-3,
+        max_evals: int = 1000,
+        on_failure: str = "warn",
+    ) -> Prediction:
+        """Classify every node.
+
+        Args:
+            data: The graph, with ``x`` and ``edge_index``.
+            solver: How to solve for the equilibrium; plain iteration by default.
+            tol: Tolerance on the relative residual.
+            max_evals: Limit of evaluations of f.
+            on_failure: ``"raise"``, ``"warn"`` or ``"return"``.
+        """
+        training = self.training
+        self.eval()
+        try:
+            f = self.equilibrium_map(data).detach()
+            solution = solve(f, solver, tol=tol, max_evals=max_evals, on_failure=on_failure)
+            scores = self.head(solution.value)
+        finally:
+            self.train(training)
+        return Prediction(scores.argmax(-1), scores.softmax(-1), solution)
+
+
+def check_graph(data: Data) -> None:
+    """Raise an ``InputError`` unless ``data`` has nodes with features, and edges."""
+    if data.x is None:
+        raise InputError("the graph has no features: set data.x to a matrix with one row a node")
+    if data.x.shape[0] == 0:
+        raise InputError("the graph is empty: it needs at least one node")
+    if data.edge_index is None:
+        raise InputError("the graph has no edge_index: give the edges as a 2 x edges tensor")

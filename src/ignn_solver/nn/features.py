@@ -1,0 +1,81 @@
+"""A linear layer for node features, dense or sparse, that never makes sparse ones dense."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..cache import TensorCache
+from ..errors import InputError
+from ..sparse import SparseMatrix
+
+_sparse_features: TensorCache[SparseMatrix] = TensorCache()
+_all_finite: TensorCache[None] = TensorCache()
+
+
+def check_features(x: Tensor, num_nodes: int, num_features: int | None = None) -> None:
+    """Raise an ``InputError`` unless ``x`` is a finite ``num_nodes x num_features`` matrix."""
+    if x.dim() != 2 or x.shape[0] != num_nodes:
+        raise InputError(
+            f"the features have shape {tuple(x.shape)} for {num_nodes} nodes: give one row a node"
+        )
+    if num_features is not None and x.shape[1] != num_features:
+        raise InputError(
+            f"the features have {x.shape[1]} columns, but the model was made for {num_features}"
+        )
+    _all_finite.get(x, lambda: _check_finite(x))
+
+
+def _check_finite(x: Tensor) -> None:
+    values = x if x.layout == torch.strided else x.values()
+    finite = torch.isfinite(values)
+    if not bool(finite.all()):
+        where = int((~finite).nonzero()[0, 0])
+        place = f"row {where}" if x.layout == torch.strided else f"stored entry {where}"
+        raise InputError(
+            f"the features hold NaN or infinity (first in {place}): clean or impute the features"
+        )
+
+
+class FeatureLinear(nn.Module):
+    r""":math:`X \Omega + \text{bias}` for dense or sparse (CSR) features, with dropout on X.
+
+    Args:
+        in_features: Columns of X.
+        out_features: Columns of the result.
+        bias: Whether to add a bias.
+        dropout: Probability of dropping an entry of X in training.
+    """
+
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.weight = nn.Parameter(torch.empty(in_features, out_features))
+        self.bias = nn.Parameter(torch.empty(out_features)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew."""
+        nn.init.xavier_uniform_(self.weight)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """From ``n x in_features``, dense or sparse, to dense ``n x out_features``."""
+        if x.layout == torch.strided:
+            result = F.dropout(x, self.dropout, self.training) @ self.weight
+        else:
+            matrix = _sparse_features.get(x, lambda: SparseMatrix.from_torch(x))
+            if self.training and self.dropout > 0:
+                # Made first, so that every epoch's matrix shares the order of its transpose.
+                _ = matrix.transpose
+                matrix = matrix.with_value(F.dropout(matrix.value, self.dropout))
+            result = matrix.matmul(self.weight)
+        return result if self.bias is None else result + self.bias
+
+    def extra_repr(self) -> str:
+        """Shape and dropout."""
+        return f"{self.weight.shape[0]}, {self.weight.shape[1]}, dropout={self.dropout}"

@@ -1,0 +1,337 @@
+"""The one loop: it evaluates, counts, checks, safeguards and stops; solvers only propose steps."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from .equilibrium import FixedPointMap
+from .errors import InputError
+
+
+class Status(Enum):
+    """How a solve ended; the value is the sentence for the user."""
+
+    CONVERGED = "converged"
+    MAX_EVALS = (
+        "ran out of evaluations before reaching the tolerance: raise max_evals, or lower kappa"
+    )
+    NON_FINITE = (
+        "a non-finite value appeared: check the features and the edge weights for NaN or infinity"
+    )
+
+
+class SolveError(RuntimeError):
+    """A solve did not converge and ``on_failure="raise"`` was asked for.
+
+    Attributes:
+        solution: What was reached.
+    """
+
+    def __init__(self, message: str, solution: Solution) -> None:
+        super().__init__(message)
+        self.solution = solution
+
+
+class Solver(Protocol):
+    """A small frozen configuration that proposes the next iterate.
+
+    ``initial`` gives the first point and what it cost in evaluations; ``init`` makes the state;
+    ``step`` proposes. With ``safeguard`` the loop replaces a step that does not lower the residual
+    enough by a plain step from the best iterate.
+    """
+
+    @property
+    def safeguard(self) -> bool:
+        """Whether the loop should watch the proposed steps."""
+
+    def initial(self, f: FixedPointMap) -> tuple[Tensor, int]:
+        """The first point, ``n x d``, and how many evaluations it cost."""
+
+    def init(self, f: FixedPointMap, z0: Tensor) -> Any:
+        """The state before the first step."""
+
+    def step(self, z: Tensor, fz: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """From the point, its image and the state: the next point and state."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solve reached: always the best iterate, whatever happened.
+
+    ``value`` is ``f(z)`` for the best evaluated ``z``; ``residual`` is the relative residual
+    ``||f(z) - z|| / ||f(z)||`` measured at that z, so ``value`` is one contraction closer still.
+
+    Attributes:
+        value: The node states, ``n x d``.
+        statuses: How the solve of each graph ended.
+        residuals: Relative residual of each graph, ``num_graphs``, float64.
+        evals: Evaluations of f spent until each graph's best iterate, initializer included.
+        trace: Relative residuals at every evaluation, ``evaluations x num_graphs``.
+        seconds: Time since the start at every evaluation.
+        node_residual: Norm of each node's row of ``f(z) - z``, ``n``.
+        rejected: Proposed steps that the safeguard replaced, per graph.
+    """
+
+    value: Tensor
+    statuses: tuple[Status, ...]
+    residuals: Tensor
+    evals: Tensor
+    trace: Tensor
+    seconds: list[float] = field(repr=False)
+    node_residual: Tensor = field(repr=False)
+    rejected: Tensor = field(repr=False)
+
+    @property
+    def status(self) -> Status:
+        """The status; of a batch, the worst one."""
+        return max(self.statuses, key=list(Status).index)
+
+    @property
+    def converged(self) -> bool:
+        """Whether every graph reached the tolerance."""
+        return self.status is Status.CONVERGED
+
+    @property
+    def residual(self) -> float:
+        """The relative residual; of a batch, the largest one."""
+        return float(self.residuals.max())
+
+    @property
+    def num_evals(self) -> int:
+        """Evaluations of f; of a batch, the most that a graph took."""
+        return int(self.evals.max())
+
+
+Observer = Callable[[int, Tensor, Tensor], bool]
+
+
+@torch.no_grad()
+def solve(
+    f: FixedPointMap,
+    solver: Solver | None = None,
+    z0: Tensor | None = None,
+    *,
+    tol: float = 1e-3,
+    max_evals: int = 1000,
+    on_failure: str = "warn",
+    safeguard: bool | None = None,
+    observer: Observer | None = None,
+) -> Solution:
+    """Find the fixed point of ``f``.
+
+    Args:
+        f: The map.
+        solver: How to step; plain iteration (``Picard``) by default.
+        z0: Where to start, ``n x d``; by default where the solver chooses to.
+        tol: Stop when ``||f(z) - z|| <= tol * ||f(z)||``; each graph of a batch on its own.
+        max_evals: Stop after this many evaluations of f.
+        on_failure: ``"raise"``, ``"warn"`` or ``"return"`` when the tolerance is not reached.
+        safeguard: Override the solver's own choice.
+        observer: Called after each evaluation with (evaluations, f(z), residual of each node);
+            the solve stops as converged when it returns true.
+
+    Returns:
+        The best iterate with its status, residual, evaluations and trace.
+
+    Raises:
+        InputError: For arguments out of range or a ``z0`` of another shape.
+        SolveError: When the tolerance is not reached and ``on_failure="raise"``.
+    """
+    if solver is None:
+        from .solvers.picard import Picard
+
+        solver = Picard()
+    _check_arguments(f, z0, tol, max_evals, on_failure)
+    watch = solver.safeguard if safeguard is None else safeguard
+    loop = _Loop(f, tol, watch)
+    spent = 0
+    if z0 is None:
+        z, spent = solver.initial(f)
+    else:
+        z = z0.detach().to(f.bias.dtype)
+    state = solver.init(f, z)
+    while True:
+        fz = loop.evaluate(z, spent + 1)
+        spent += 1
+        if observer is not None and observer(spent, fz, loop.node_residual_sq.sqrt()):
+            loop.accept_all()
+        if loop.done or spent >= max_evals:
+            break
+        z, fz = loop.repaired(z, fz)
+        proposed, state = solver.step(z, fz, state)
+        z = loop.guarded(proposed)
+    solution = loop.solution()
+    _report(solution, tol, on_failure)
+    return solution
+
+
+class _Loop:
+    """Bookkeeping of one solve: the best iterate of each graph, and whether to trust a step."""
+
+    def __init__(self, f: FixedPointMap, tol: float, watch: bool) -> None:
+        self.f, self.tol, self.watch = f, tol, watch
+        self.adjacency = f.adjacency
+        graphs = self.adjacency.num_graphs
+        options = {"dtype": torch.float64, "device": f.bias.device}
+        self.single = graphs == 1
+        self.residuals = torch.full((graphs,), torch.inf, **options)  # type: ignore[call-overload]
+        self.evals = torch.zeros(graphs, dtype=torch.int64, device=f.bias.device)
+        self.active = torch.ones(graphs, dtype=torch.bool, device=f.bias.device)
+        self.finite = self.active.clone()
+        self.rejected = torch.zeros_like(self.evals)
+        self.bad = torch.zeros_like(self.active)
+        self.plain_steps = torch.zeros_like(self.evals)
+        self.trace: list[Tensor] = []
+        self.seconds: list[float] = []
+        self.started = time.perf_counter()
+        self.z: Tensor | None = None
+        self.fz: Tensor | None = None
+        self.node_residual_sq: Tensor
+        self.best_node_residual_sq: Tensor | None = None
+        self.buffers: list[Tensor] = []
+        # A step must close part of the gap that plain iteration is sure to close.
+        factor = f.contraction.factor
+        self.enough = (1 + factor) / 2 if factor < 1 else 1.0
+
+    @property
+    def done(self) -> bool:
+        return not bool(self.active.any())
+
+    def evaluate(self, z: Tensor, spent: int) -> Tensor:
+        """Evaluate f at ``z``, keep what is best, and mark what must be repaired."""
+        fz, residual_sq, value_sq = self.f.evaluate(z, self._spare(z))
+        self.node_residual_sq = residual_sq
+        total = self.adjacency.sum_per_graph(residual_sq)
+        size = self.adjacency.sum_per_graph(value_sq)
+        # Zero over zero is the fixed point 0, reached exactly.
+        relative = torch.where(total == 0, 0.0, (total / size).sqrt())
+        self.trace.append(relative)
+        self.seconds.append(time.perf_counter() - self.started)
+        finite = torch.isfinite(total) & torch.isfinite(size)
+        relative = torch.where(finite, relative, torch.inf)
+        self.finite = torch.where(self.active, finite, self.finite)
+        first = len(self.trace) == 1
+        lower = self.active & ((relative < self.residuals) | first)
+        if self.watch and not first:
+            enough = relative <= self.enough * self.residuals
+            self.bad = self.active & ~(enough | (relative <= self.tol))
+            self.rejected += self.bad
+        self._keep(z, fz, residual_sq, lower)
+        self.evals[self.active] = spent
+        self.residuals = torch.where(lower, relative, self.residuals)
+        self.active &= ~(relative <= self.tol)
+        if not self.watch or first:
+            self.active &= finite
+        return fz
+
+    def _keep(self, z: Tensor, fz: Tensor, residual_sq: Tensor, lower: Tensor) -> None:
+        if bool(lower.all()) or self.z is None or self.fz is None:
+            self.z, self.fz, self.best_node_residual_sq = z, fz, residual_sq
+        elif bool(lower.any()):
+            chosen = self.adjacency.spread(lower)
+            rows = chosen.unsqueeze(-1)
+            self.z = torch.where(rows, z, self.z)
+            self.fz = torch.where(rows, fz, self.fz)
+            assert self.best_node_residual_sq is not None
+            self.best_node_residual_sq = torch.where(
+                chosen, residual_sq, self.best_node_residual_sq
+            )
+
+    def _spare(self, z: Tensor) -> Tensor | None:
+        """A buffer that nobody reads any more: fresh memory costs a page fault every 4 KiB."""
+        for buffer in self.buffers:
+            if all(buffer is not used for used in (z, self.z, self.fz)):
+                return buffer
+        buffer = torch.empty_like(self.f.bias)
+        self.buffers.append(buffer)
+        return buffer
+
+    def repaired(self, z: Tensor, fz: Tensor) -> tuple[Tensor, Tensor]:
+        """What the solver gets to see: a rejected point is replaced by the best one."""
+        assert self.z is not None
+        assert self.fz is not None
+        if not self.watch or not bool(self.bad.any()):
+            return z, fz
+        if self.single:
+            return self.z, self.fz
+        rows = self.adjacency.spread(self.bad).unsqueeze(-1)
+        return torch.where(rows, self.z, z), torch.where(rows, self.fz, fz)
+
+    def guarded(self, proposed: Tensor) -> Tensor:
+        """The proposed point, or a plain step where the solver has lost its credit.
+
+        After its c-th rejection a graph takes min(2^(c-1), 16) plain steps, so a solver that is
+        always wrong costs little more than plain iteration.
+        """
+        if not self.watch:
+            return proposed
+        assert self.fz is not None
+        penalty = 2 ** (self.rejected - 1).clamp(0, 4)
+        self.plain_steps = torch.where(self.bad, penalty, self.plain_steps)
+        plain = self.plain_steps > 0
+        self.plain_steps = (self.plain_steps - 1).clamp_min(0)
+        self.bad = torch.zeros_like(self.bad)
+        if not bool(plain.any()):
+            return proposed
+        if self.single:
+            return self.fz
+        return torch.where(self.adjacency.spread(plain).unsqueeze(-1), self.fz, proposed)
+
+    def accept_all(self) -> None:
+        self.active = torch.zeros_like(self.active)
+        self.tol = torch.inf
+
+    def solution(self) -> Solution:
+        assert self.fz is not None
+        assert self.best_node_residual_sq is not None
+        statuses = []
+        for residual, finite in zip(self.residuals.tolist(), self.finite.tolist(), strict=True):
+            if residual <= self.tol:
+                statuses.append(Status.CONVERGED)
+            else:
+                statuses.append(Status.MAX_EVALS if finite else Status.NON_FINITE)
+        return Solution(
+            value=self.fz,
+            statuses=tuple(statuses),
+            residuals=self.residuals,
+            evals=self.evals,
+            trace=torch.stack(self.trace),
+            seconds=self.seconds,
+            node_residual=self.best_node_residual_sq.sqrt(),
+            rejected=self.rejected,
+        )
+
+
+def _check_arguments(
+    f: FixedPointMap, z0: Tensor | None, tol: float, max_evals: int, on_failure: str
+) -> None:
+    if not tol >= 0:
+        raise InputError(f"tol must be at least 0, not {tol}")
+    if max_evals < 1:
+        raise InputError(f"max_evals must be at least 1, not {max_evals}")
+    if on_failure not in ("raise", "warn", "return"):
+        raise InputError(f'on_failure must be "raise", "warn" or "return", not {on_failure!r}')
+    if z0 is not None and z0.shape != f.bias.shape:
+        raise InputError(f"z0 has shape {tuple(z0.shape)}, not {tuple(f.bias.shape)}")
+
+
+def _report(solution: Solution, tol: float, on_failure: str) -> None:
+    if solution.converged or on_failure == "return":
+        return
+    failed = sum(status is not Status.CONVERGED for status in solution.statuses)
+    which = f"{failed} of {len(solution.statuses)} graphs: " if len(solution.statuses) > 1 else ""
+    message = (
+        f"{which}{solution.status.value} (relative residual {solution.residual:.2e} after "
+        f"{solution.num_evals} evaluations, wanted {tol:.2e})"
+    )
+    if on_failure == "raise":
+        raise SolveError(message, solution)
+    warnings.warn(message, RuntimeWarning, stacklevel=3)

@@ -1,0 +1,7 @@
+"""Solvers: small frozen configurations, one a file, all driven by the loop in ``solve``."""
+
+from .anderson import Anderson
+from .broyden import Broyden
+from .picard import Picard
+
+__all__ = ["Anderson", "Broyden", "Picard"]

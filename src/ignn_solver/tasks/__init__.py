@@ -1,0 +1,1 @@
+"""Training, evaluation and checkpoints for each task."""
