@@ -1,0 +1,99 @@
+"""From a name to a graph."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from torch_geometric.data import Data, InMemoryDataset
+
+from ..errors import InputError
+from .archives import Archive
+from .blocks import PRESETS, blocks
+from .chains import chains
+from .digits import digits
+from .directory import data_directory
+from .registry import SOURCES
+from .source import Parsed, Source
+
+GENERATED: dict[str, Callable[..., Data]] = {"digits": digits, "chains": chains, "blocks": blocks}
+
+
+def load(
+    name: str,
+    root: str | Path | None = None,
+    split: str | float | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Data | InMemoryDataset:
+    """Load a dataset by name.
+
+    Args:
+        name: A name of ``ignn-solver datasets``; ``chains:LENGTH``; ``blocks:NODES`` or
+            ``blocks:reddit|arxiv|products``.
+        root: The data directory. Default: ``$IGNN_SOLVER_DATA``, else the user's cache directory.
+        split: Which of the dataset's splits; default: the paper's.
+        seed: Draws what is not published: validation nodes, generated graphs.
+        **options: What the dataset itself takes, such as ``nodes=`` for ``blocks``.
+
+    Returns:
+        For node tasks a ``NodeData`` (a PyG ``Data``) with ``train_mask``, ``val_mask`` and
+        ``test_mask``; for graph tasks a PyG ``InMemoryDataset``.
+
+    Raises:
+        InputError: Unknown name, split or option; an archive that is missing or damaged.
+    """
+    base, _, argument = name.partition(":")
+    if base in GENERATED:
+        if split is not None:
+            raise InputError(f"{base} is generated with its split: leave split out, vary the seed")
+        return _generate(base, argument, seed, options)
+    if name not in SOURCES:
+        known = ", ".join([*GENERATED, *SOURCES])
+        raise InputError(f"no dataset {name!r}: choose among {known}, or pyg:Class/Name")
+    source = SOURCES[name]
+    module = import_module(f".{source.module}", __package__)
+    _check_options(name, module.build, options, ("parsed", "source", "split", "seed"))
+    parsed = _parsed(source, module.parse, data_directory(root))
+    chosen = None if split is None else str(split)
+    return module.build(parsed, source, split=chosen, seed=seed, **options)
+
+
+def _generate(base: str, argument: str, seed: int, options: dict[str, Any]) -> Data:
+    _check_options(base, GENERATED[base], options, ("seed",))
+    if not argument:
+        return GENERATED[base](seed=seed, **options)
+    if base == "blocks" and argument in PRESETS:
+        return blocks(like=argument, seed=seed, **options)
+    parameter = {"chains": "length", "blocks": "nodes"}.get(base)
+    if parameter is None or not argument.isdecimal():
+        raise InputError(
+            f"{base}:{argument} is not a dataset; say "
+            + {
+                "chains": "chains:LENGTH, for example chains:10",
+                "blocks": f"blocks:NODES or blocks:{'|'.join(PRESETS)}",
+            }.get(base, base)
+        )
+    return GENERATED[base](**{parameter: int(argument)}, seed=seed, **options)
+
+
+def _check_options(
+    name: str, function: Callable[..., Any], options: dict[str, Any], reserved: tuple[str, ...]
+) -> None:
+    known = [p for p in inspect.signature(function).parameters if p not in reserved]
+    for option in options:
+        if option not in known:
+            takes = f"it takes {', '.join(known)}" if known else "it takes none"
+            raise InputError(f"{name} has no option {option!r}; {takes}")
+
+
+def _parsed(source: Source, parse: Callable[[Archive, Source], Parsed], data: Path) -> Parsed:
+    assert source.archive is not None
+    path = data / source.archive
+    if not path.exists():
+        raise InputError(f"{source.archive} is not in {data}: get it from {source.url}")
+    with Archive(path, source.limit) as archive:
+        return parse(archive, source)
