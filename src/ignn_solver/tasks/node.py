@@ -1,0 +1,247 @@
+"""Training and evaluating classifiers of nodes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..nn.base import NodeClassifier
+from ..nn.classifiers import IGNN, WarmStart
+from .checkpoint import (
+    RESUME,
+    WEIGHTS,
+    load_tensors,
+    load_weights,
+    pack_optimizer,
+    save_config,
+    save_tensors,
+    unpack_optimizer,
+)
+from .checks import check_training_data, loss_function, mask
+from .progress import bar
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+_SECONDS_BETWEEN_SAVES = 10.0
+
+
+@dataclass
+class FitResult:
+    """What training reached.
+
+    Attributes:
+        epochs: Epochs trained.
+        best_epoch: The epoch kept, chosen on validation.
+        val_accuracy: Its validation accuracy, between 0 and 1.
+        val_loss: Its validation loss.
+        seconds: Wall time, resumed parts included.
+        history: One entry an epoch: loss, accuracies, evaluations of f, seconds.
+    """
+
+    epochs: int = 0
+    best_epoch: int = -1
+    val_accuracy: float = -1.0
+    val_loss: float = float("inf")
+    seconds: float = 0.0
+    history: list[dict[str, float]] = field(default_factory=list, repr=False)
+
+    def improves(self, accuracy: float, loss: float) -> bool:
+        """Whether an epoch is better than the best so far: by accuracy, then by loss."""
+        return (accuracy, -loss) > (self.val_accuracy, -self.val_loss)
+
+
+def fit(
+    model: NodeClassifier,
+    data: Data,
+    *,
+    epochs: int = 200,
+    lr: float = 0.01,
+    weight_decay: float = 5e-4,
+    patience: int = 50,
+    loss: str = "ce",
+    seed: int = 0,
+    warm_start: bool = True,
+    run: str | Path | None = None,
+    resume: bool = False,
+    progress: bool | None = None,
+    on_epoch: Callable[[int, dict[str, float]], None] | None = None,
+    details: dict[str, Any] | None = None,
+) -> FitResult:
+    """Train a classifier of nodes; afterwards it has the weights of its best validation epoch.
+
+    Implicit models start each solve from the last epoch's equilibrium. With ``run``, the best weights
+    are on disk after every improvement, and a killed training goes on with ``resume``.
+
+    Args:
+        model: The model.
+        data: The graph, with ``x``, ``edge_index``, ``y``, ``train_mask`` and ``val_mask``.
+        epochs: Most epochs.
+        lr: Adam's learning rate.
+        weight_decay: Adam's weight decay.
+        patience: Stop after this many epochs without improvement on validation.
+        loss: ``"ce"`` (cross-entropy) or ``"bce"`` (binary cross-entropy on one-hot labels).
+        seed: Seeds the dropout; the same seed gives the same training.
+        warm_start: Whether solves start from the last epoch's equilibria.
+        run: A folder for checkpoints.
+        resume: Go on from ``run`` where an earlier training stopped.
+        progress: Show a progress bar; by default on a terminal.
+        on_epoch: Called after each epoch with its number and history entry.
+        details: Kept in the run's ``config.json``.
+
+    Returns:
+        What was reached; test labels are never looked at.
+
+    Raises:
+        InputError: When the graph is not fit for training, or ``run`` cannot be used.
+    """
+    check_training_data(data, model.num_classes)
+    training = _Training(model, data, lr, weight_decay, loss, Path(run) if run else None)
+    torch.manual_seed(seed)
+    if isinstance(model, IGNN):
+        model.warm_start = WarmStart() if warm_start else None
+    if training.folder is not None:
+        if resume and (training.folder / RESUME).exists():
+            training.restore()
+        save_config(training.folder, model, **(details or {}))
+    result = training.result
+    with bar("training", epochs, progress) as shown:
+        try:
+            while result.epochs < epochs and result.epochs - result.best_epoch <= patience:
+                entry = training.epoch()
+                shown.update(
+                    result.epochs,
+                    f"loss {entry['loss']:.3f}  val {entry['val_accuracy']:.3f}  "
+                    f"evaluations {entry['forward_evals']:.0f}+{entry['backward_evals']:.0f}",
+                )
+                if on_epoch is not None:
+                    on_epoch(result.epochs - 1, entry)
+        finally:
+            # Also after Ctrl-C: nothing learnt is lost.
+            training.save()
+    training.finish()
+    return result
+
+
+class _Training:
+    """One training run: what an epoch does, and how it is kept."""
+
+    def __init__(
+        self,
+        model: NodeClassifier,
+        data: Data,
+        lr: float,
+        weight_decay: float,
+        loss: str,
+        folder: Path | None,
+    ) -> None:
+        self.model, self.data, self.loss, self.folder = model, data, loss, folder
+        self.optimizer = torch.optim.Adam(model.parameters(), lr=lr, weight_decay=weight_decay)
+        self.train_mask, self.val_mask = mask(data, "train"), mask(data, "val")
+        self.result = FitResult()
+        self.best: dict[str, Tensor] = {}
+        self.saved_at = time.perf_counter()
+
+    def epoch(self) -> dict[str, float]:
+        """Train one epoch, judge it on validation, keep it if it is the best."""
+        started = time.perf_counter()
+        model, data, result = self.model, self.data, self.result
+        model.train()
+        self.optimizer.zero_grad()
+        scores = model(data)
+        objective = loss_function(self.loss, scores[self.train_mask], data.y[self.train_mask])
+        auxiliary = getattr(model, "auxiliary_loss", None)
+        if auxiliary is not None:
+            objective = objective + auxiliary()
+        objective.backward()
+        forward, backward = model.evaluations()
+        if isinstance(model, IGNN):
+            model.remember_backward()
+        self.optimizer.step()
+        trained = time.perf_counter()
+        with torch.no_grad():
+            model.eval()
+            scores = model(data)[self.val_mask]
+            labels = data.y[self.val_mask]
+            val_loss = float(loss_function(self.loss, scores, labels))
+            val_accuracy = float((scores.argmax(-1) == labels).double().mean())
+        seconds = time.perf_counter() - started
+        entry = {
+            "loss": float(objective.detach()),
+            "val_loss": val_loss,
+            "val_accuracy": val_accuracy,
+            "forward_evals": float(forward),
+            "backward_evals": float(backward),
+            "train_seconds": trained - started,
+            "seconds": seconds,
+        }
+        result.history.append(entry)
+        if result.improves(val_accuracy, val_loss):
+            result.best_epoch = result.epochs
+            result.val_accuracy, result.val_loss = val_accuracy, val_loss
+            self.best = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+            if self.folder is not None:
+                save_tensors(self.folder / WEIGHTS, self.best)
+        result.epochs += 1
+        result.seconds += seconds
+        if time.perf_counter() - self.saved_at > _SECONDS_BETWEEN_SAVES:
+            self.save()
+        return entry
+
+    def save(self) -> None:
+        """Keep everything that the next epoch depends on."""
+        if self.folder is None or not self.best:
+            return
+        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
+        tensors |= pack_optimizer(self.optimizer)
+        tensors["random"] = torch.get_rng_state()
+        if isinstance(self.model, IGNN) and self.model.warm_start is not None:
+            states = self.model.warm_start.states
+            tensors |= {f"warm.{name}": tensor for name, tensor in states.items()}
+        save_tensors(self.folder / RESUME, tensors, asdict(self.result))
+        self.saved_at = time.perf_counter()
+
+    def restore(self) -> None:
+        """Take up a training where ``save`` left it."""
+        assert self.folder is not None
+        path = self.folder / RESUME
+        tensors, kept = load_tensors(path, "checkpoint to resume from")
+
+        def part(prefix: str) -> dict[str, Tensor]:
+            return {
+                name.removeprefix(prefix): tensor
+                for name, tensor in tensors.items()
+                if name.startswith(prefix)
+            }
+
+        load_weights(self.model, part("model."), path)
+        self.best = part("best.")
+        unpack_optimizer(self.optimizer, tensors)
+        torch.set_rng_state(tensors["random"])
+        if isinstance(self.model, IGNN) and self.model.warm_start is not None:
+            self.model.warm_start.states = part("warm.")
+        for name, value in kept.items():
+            setattr(self.result, name, value)
+
+    def finish(self) -> None:
+        """Leave the model with its best weights and no training state."""
+        if self.best:
+            self.model.load_state_dict(self.best)
+        if isinstance(self.model, IGNN):
+            self.model.warm_start = None
+        self.model.eval()
+
+
+@torch.no_grad()
+def accuracy(model: NodeClassifier, data: Data, split: str) -> float:
+    """Share of the nodes of a split that the model classifies rightly, between 0 and 1."""
+    members = mask(data, split)
+    model.eval()
+    return float((model(data)[members].argmax(-1) == data.y[members]).double().mean())
