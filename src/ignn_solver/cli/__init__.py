@@ -7,6 +7,8 @@ import sys
 import typer
 
 from ..errors import InputError
+from .demo import demo
+from .train import train
 
 app = typer.Typer(
     name="ignn-solver",
@@ -18,9 +20,8 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def _root() -> None:
-    pass
+for command in (demo, train):
+    app.command()(command)
 
 
 def main() -> None:

@@ -1,0 +1,53 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..solve import Solver
+
+Json = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Also write the results here, as JSON."),
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        metavar="DIR",
+        help="Where datasets lie. Default: $IGNN_SOLVER_DATA, else the user's cache directory.",
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+
+CLASSICAL = ("picard", "anderson", "broyden")
+
+
+def classical_solver(name: str) -> Solver:
+    """The classical solver called ``name``, with its defaults."""
+    from .. import solvers
+
+    if name not in CLASSICAL:
+        raise InputError(f"unknown solver {name!r}: choose one of {', '.join(CLASSICAL)}")
+    chosen: Solver = getattr(solvers, name.capitalize())()
+    return chosen
+
+
+def show_table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
+    """Print a table to standard output."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for position, column in enumerate(columns):
+        table.add_column(column, justify="left" if position == 0 else "right")
+    for row in rows:
+        table.add_row(*map(str, row))
+    Console().print(table)

@@ -1,0 +1,150 @@
+"""``ignn-solver train``: train a model on a dataset or on the user's own graph."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from .options import DataDir, Json, Quiet, Seed
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+
+def train(
+    dataset: Annotated[
+        str | None, typer.Argument(help="A name of `ignn-solver datasets`; or give --edges.")
+    ] = None,
+    model: Annotated[str, typer.Option(help="Which model.")] = "ignn",
+    recipe: Annotated[
+        str | None, typer.Option(help="tuned, paper, or a TOML file. Default: the best there is.")
+    ] = None,
+    hidden: Annotated[int | None, typer.Option(help="Width of the node states.")] = None,
+    kappa: Annotated[float | None, typer.Option(help="Contraction factor, in (0, 1).")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Most epochs.")] = None,
+    lr: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
+    seed: Seed = 0,
+    run: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the run. Default: runs/NAME.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
+    edges: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your edges: csv, parquet or npz.")
+    ] = None,
+    features: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your features: npy, npz or csv.")
+    ] = None,
+    labels: Annotated[Path | None, typer.Option(metavar="FILE", help="Your labels: csv.")] = None,
+    split: Annotated[str | None, typer.Option(help="Which split, or a split file.")] = None,
+    data_dir: DataDir = None,
+    json: Json = None,
+    quiet: Quiet = False,
+) -> None:
+    """Train a model; the best weights by validation are kept in the run's folder.
+
+    Example: ignn-solver train citeseer --seed 1 --json citeseer.json
+    """
+    import torch
+
+    from ..models import build
+    from ..recipe import load_recipe
+    from ..results import write_results
+    from ..tasks.node import accuracy, fit
+
+    started = time.perf_counter()
+    source = dataset_source(dataset, edges, features, labels, split, seed)
+    data = load_source(source, data_dir)
+    name = source["dataset"] or (edges.stem if edges else "graph")
+    chosen = load_recipe(name, recipe)
+    arguments = dict(chosen.model)
+    given = {"hidden_channels": hidden, "kappa": kappa}
+    arguments |= {key: value for key, value in given.items() if value is not None}
+    if model != "ignn":
+        arguments.pop("kappa", None)
+    options = dict(chosen.training)
+    options |= {
+        key: value for key, value in {"epochs": epochs, "lr": lr}.items() if value is not None
+    }
+    torch.manual_seed(seed)
+    network = build(model, in_channels=data.num_features, num_classes=data.num_classes, **arguments)
+    folder = run or Path("runs") / f"{name.replace(':', '-')}-{model}-{seed}"
+    details = {"source": source, "recipe": chosen.source, "training": options, "seed": seed}
+    result = _fit_or_say_how_to_go_on(
+        fit, network, data, folder, seed=seed, resume=resume,
+        progress=False if quiet else None, details=details, **options,
+    )  # fmt: skip
+    has_test = data.get("test_mask") is not None and bool(data.test_mask.any())
+    test_accuracy = accuracy(network, data, "test") if has_test else None
+    record = {
+        "dataset": name,
+        "stand_in": str(data.get("stand_in") or ""),
+        "model": model,
+        "recipe": chosen.source,
+        "seed": seed,
+        "parameters": network.num_parameters,
+        "epochs": result.epochs,
+        "best_epoch": result.best_epoch,
+        "val_accuracy": result.val_accuracy,
+        "test_accuracy": test_accuracy,
+        "seconds": result.seconds,
+        "run": str(folder),
+    }
+    tested = "" if test_accuracy is None else f", test accuracy {100 * test_accuracy:.2f}%"
+    typer.echo(
+        f"{name}: {model} with {network.num_parameters:,} parameters ({chosen.source}), epoch "
+        f"{result.best_epoch + 1} of {result.epochs} kept, validation accuracy "
+        f"{100 * result.val_accuracy:.2f}%{tested}, {result.seconds:.1f} s; run in {folder}"
+    )
+    if json is not None:
+        write_results(json, started, **record)
+
+
+def _fit_or_say_how_to_go_on(
+    fit: Any, network: Any, data: Any, folder: Path, **options: Any
+) -> Any:
+    try:
+        return fit(network, data, run=folder, **options)
+    except KeyboardInterrupt:
+        typer.echo(f"\nstopped; what was learnt is in {folder}: go on with --resume", err=True)
+        raise
+
+
+def dataset_source(
+    dataset: str | None,
+    edges: Path | None,
+    features: Path | None,
+    labels: Path | None,
+    split: str | None,
+    seed: int,
+) -> dict[str, Any]:
+    """Where a run's graph comes from, as kept in its configuration."""
+    if (dataset is None) == (edges is None):
+        raise InputError("name a dataset, or give your own graph with --edges, but not both")
+    if dataset is not None and (features or labels):
+        raise InputError("--features and --labels go with --edges, not with a named dataset")
+    return {
+        "dataset": dataset,
+        "edges": str(edges) if edges else None,
+        "features": str(features) if features else None,
+        "labels": str(labels) if labels else None,
+        "split": split,
+        # Named datasets keep their fixed validation nodes whatever the seed of the training.
+        "seed": 0 if dataset is not None else seed,
+    }
+
+
+def load_source(source: dict[str, Any], data_dir: Path | None) -> Data:
+    """The graph that ``dataset_source`` described."""
+    from .. import datasets
+
+    if source["dataset"] is not None:
+        data = datasets.load(source["dataset"], data_dir, source["split"], source["seed"])
+        if data.get("train_mask") is None:
+            raise InputError(f"{source['dataset']} is a set of graphs: its task is not node-wise")
+        return data
+    chosen = {key: source[key] for key in ("edges", "features", "labels", "split", "seed")}
+    return datasets.from_files(**chosen)

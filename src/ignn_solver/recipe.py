@@ -1,0 +1,73 @@
+"""Recipes: everything that defines a run on one dataset, as TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from .errors import InputError
+
+_SECTIONS = ("model", "training", "solver")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Hyper-parameters of a run.
+
+    Attributes:
+        model: Arguments of the model, such as ``hidden_channels`` and ``kappa``.
+        training: Arguments of ``fit``, such as ``lr`` and ``epochs``.
+        solver: Arguments of ``fit_solver``, such as ``steps``.
+        source: Where they come from.
+    """
+
+    model: dict[str, Any] = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)
+    solver: dict[str, Any] = field(default_factory=dict)
+    source: str = "defaults"
+
+
+_DEFAULT = Recipe(model={"hidden_channels": 128})
+
+
+def load_recipe(dataset: str, which: str | None = None) -> Recipe:
+    """The recipe of a dataset.
+
+    Args:
+        dataset: The dataset's name; what follows a colon does not count.
+        which: ``"tuned"`` or ``"paper"``, or the path of a TOML file; by default the tuned recipe
+            if there is one, else the paper's, else the defaults.
+
+    Raises:
+        InputError: When there is no such recipe, or it is not valid.
+    """
+    base = dataset.partition(":")[0].lower()
+    folder = files("ignn_solver") / "recipes"
+    places = {"tuned": folder / f"{base}-tuned.toml", "paper": folder / f"{base}.toml"}
+    if which is not None and which not in places:
+        path = Path(which)
+        if not path.is_file():
+            raise InputError(f"no recipe {which!r}: say tuned, paper, or the path of a TOML file")
+        return _parse(path.read_text(encoding="utf-8"), str(path))
+    for name, place in places.items():
+        if which in (None, name) and place.is_file():
+            return _parse(place.read_text(encoding="utf-8"), f"{name} recipe for {base}")
+    if which is not None:
+        raise InputError(f"there is no {which} recipe for {base}: leave --recipe out for defaults")
+    return _DEFAULT
+
+
+def _parse(text: str, source: str) -> Recipe:
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{source} is not valid TOML: {error}") from error
+    unknown = content.keys() - set(_SECTIONS)
+    if unknown:
+        sections = ", ".join(_SECTIONS)
+        raise InputError(f"{source} has a section {min(unknown)!r}: known are {sections}")
+    sections_found = {name: dict(content.get(name, {})) for name in _SECTIONS}
+    return Recipe(**sections_found, source=source)
