@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
@@ -16,6 +17,21 @@ from ..errors import InputError
 
 GIBIBYTE = 1024**3
 _BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError)
+
+
+class _Limited:
+    """A stream that is refused once it has given more bytes than allowed."""
+
+    def __init__(self, stream: gzip.GzipFile, check: Callable[[int], None]) -> None:
+        self._stream = stream
+        self._check = check
+        self._given = 0
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self._stream.read(size)
+        self._given += len(piece)
+        self._check(self._given)
+        return piece
 
 
 class Archive:
@@ -39,12 +55,12 @@ class Archive:
                 files = sorted(p for p in path.rglob("*") if p.is_file())
                 self._names = [p.relative_to(path).as_posix() for p in files]
             elif zipfile.is_zipfile(path):
-                self._open_zip()
+                self._open_zip(path)
             else:
                 self._open_tar()
 
-    def _open_zip(self) -> None:
-        self._zip = zipfile.ZipFile(self.path)
+    def _open_zip(self, file: Path | BinaryIO) -> None:
+        self._zip = zipfile.ZipFile(file)
         entries = self._zip.infolist()
         for entry in entries:
             self._check_name(entry.filename)
@@ -107,6 +123,21 @@ class Archive:
             else:
                 with (self.path / name).open("rb") as stream:
                     yield stream
+
+    @contextmanager
+    def unpack(self, name: str) -> Iterator[BinaryIO]:
+        """Open a gzipped file inside for reading what it unpacks to, up to the size limit."""
+        with self.open(name) as packed, gzip.GzipFile(fileobj=packed) as stream:
+            yield cast(BinaryIO, _Limited(stream, self._check_size))
+
+    @classmethod
+    def nested(cls, stream: BinaryIO, label: str, limit: int) -> Archive:
+        """A zip (an ``.npz``) inside an archive or folder, open while ``stream`` is."""
+        inner = cls.__new__(cls)
+        inner.path, inner._limit, inner._unpacked, inner._zip = Path(label), limit, {}, None
+        with inner._explained(label):
+            inner._open_zip(stream)
+        return inner
 
     def close(self) -> None:
         """Release the file; an ``Archive`` is also a context manager."""

@@ -45,8 +45,11 @@ def csr_tensor(rows: Tensor, columns: Tensor, values: Tensor, size: tuple[int, i
         return torch.sparse_csr_tensor(rows, columns, values, size=size, check_invariants=True)
 
 
-def feature_tensor(matrix: scipy.sparse.spmatrix | np.ndarray) -> Tensor:
-    """Turn a feature matrix into float32 ``x``: CSR when less than a tenth of it is non-zero."""
+def feature_tensor(matrix: Any) -> Tensor:
+    """Turn a feature matrix into float32 ``x``.
+
+    A scipy sparse matrix less than a tenth full becomes CSR; anything else a dense tensor.
+    """
     if not scipy.sparse.issparse(matrix):
         return torch.from_numpy(np.ascontiguousarray(matrix, dtype=np.float32))
     rows, columns = matrix.shape

@@ -26,14 +26,14 @@ def data_directory(root: str | Path | None = None) -> Path:
     return Path(chosen).expanduser()
 
 
-def parsed_directory(data: Path) -> Path:
-    """Where parsed data is kept: ``cache/`` in the data directory, if that can be written.
-
-    A read-only data directory, as in CI, is left alone: the user's cache directory serves instead.
-    """
-    existing = data
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
+def writable(directory: Path) -> bool:
+    """Whether ``directory`` can be written, or made where it does not exist yet."""
+    while not directory.exists() and directory != directory.parent:
+        directory = directory.parent
     # Root may write where the mode forbids it, but a directory marked read-only is meant so.
-    writable = os.access(existing, os.W_OK) and bool(existing.stat().st_mode & 0o222)
-    return (data if writable else user_cache()) / "cache"
+    return os.access(directory, os.W_OK) and bool(directory.stat().st_mode & 0o222)
+
+
+def storage(data: Path) -> Path:
+    """Where to put new files: the data directory, or the user's cache where that is read-only."""
+    return data if writable(data) else user_cache()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -11,13 +12,16 @@ from typing import Any
 from torch_geometric.data import Data, InMemoryDataset
 
 from ..errors import InputError
+from . import parsed as parsed_files
 from .archives import Archive
 from .blocks import PRESETS, blocks
 from .chains import chains
 from .digits import digits
-from .directory import data_directory
+from .directory import data_directory, storage
+from .fetch import obtain
+from .pyg import load_pyg
 from .registry import SOURCES
-from .source import Parsed, Source
+from .source import Source
 
 GENERATED: dict[str, Callable[..., Data]] = {"digits": digits, "chains": chains, "blocks": blocks}
 
@@ -33,7 +37,8 @@ def load(
 
     Args:
         name: A name of ``ignn-solver datasets``; ``chains:LENGTH``; ``blocks:NODES`` or
-            ``blocks:reddit|arxiv|products``.
+            ``blocks:reddit|arxiv|products``; ``pyg:Class`` or ``pyg:Class/Name`` for any dataset
+            of ``torch_geometric.datasets``.
         root: The data directory. Default: ``$IGNN_SOLVER_DATA``, else the user's cache directory.
         split: Which of the dataset's splits; default: the paper's.
         seed: Draws what is not published: validation nodes, generated graphs.
@@ -51,15 +56,40 @@ def load(
         if split is not None:
             raise InputError(f"{base} is generated with its split: leave split out, vary the seed")
         return _generate(base, argument, seed, options)
+    if base == "pyg":
+        return load_pyg(argument, data_directory(root), split, seed, options)
     if name not in SOURCES:
         known = ", ".join([*GENERATED, *SOURCES])
         raise InputError(f"no dataset {name!r}: choose among {known}, or pyg:Class/Name")
-    source = SOURCES[name]
-    module = import_module(f".{source.module}", __package__)
-    _check_options(name, module.build, options, ("parsed", "source", "split", "seed"))
-    parsed = _parsed(source, module.parse, data_directory(root))
     chosen = None if split is None else str(split)
-    return module.build(parsed, source, split=chosen, seed=seed, **options)
+    return load_source(SOURCES[name], data_directory(root), chosen, seed, options)
+
+
+def load_source(
+    source: Source, data: Path, split: str | None, seed: int, options: dict[str, Any]
+) -> Data | InMemoryDataset:
+    """Load what ``source`` describes: from parsed data, else from its archive, else from afar.
+
+    Parsed data is kept only once a graph has been made of it, under the digest of the archive and
+    the version of the parser, so that a bad archive leaves nothing and a new one is read anew.
+    """
+    module = import_module(f".{source.module}", __package__)
+    _check_options(source.name, module.build, options, ("parsed", "source", "split", "seed"))
+    path = obtain(source, data)
+    kept = storage(data) / "cache"
+    digest = parsed_files.digest(path, kept)
+    place = kept / f"{source.name}-{module.VERSION}-{digest[:24]}.safetensors"
+    parsed = parsed_files.read(place)
+    if parsed is not None:
+        return module.build(parsed, source, split=split, seed=seed, **options)
+    with Archive(path, source.limit) as archive:
+        parsed = module.parse(archive, source)
+    result = module.build(parsed, source, split=split, seed=seed, **options)
+    try:
+        parsed_files.save(place, parsed)
+    except InputError as error:
+        warnings.warn(f"parsed {source.name} is not kept: {error}", stacklevel=3)
+    return result
 
 
 def _generate(base: str, argument: str, seed: int, options: dict[str, Any]) -> Data:
@@ -88,12 +118,3 @@ def _check_options(
         if option not in known:
             takes = f"it takes {', '.join(known)}" if known else "it takes none"
             raise InputError(f"{name} has no option {option!r}; {takes}")
-
-
-def _parsed(source: Source, parse: Callable[[Archive, Source], Parsed], data: Path) -> Parsed:
-    assert source.archive is not None
-    path = data / source.archive
-    if not path.exists():
-        raise InputError(f"{source.archive} is not in {data}: get it from {source.url}")
-    with Archive(path, source.limit) as archive:
-        return parse(archive, source)

@@ -25,8 +25,11 @@ class Source:
         licence: Under which terms.
         module: Module of this package that parses it (or makes it, when there is no archive).
         archive: File, or folder, in the data directory; ``None`` when generated.
-        url: Where the archive is downloaded from; ``None`` when it must be put there by hand.
-        sha256: Of the bytes at ``url`` where known for certain.
+        also: Other names under which the same data may be found there.
+        url: Where the archive is downloaded from; ``None`` when there is no single file.
+        parts: Files to download into the folder ``archive``: (name, address) of each.
+        sha256: Of the bytes at ``url``, where known for certain.
+        size: Of the bytes at ``url``, where known for certain.
         limit: Largest unpacked size, in bytes.
         stand_in: Why figures on it must not pass for the dataset it stands for; empty if real.
         note: What a user must know.
@@ -43,7 +46,9 @@ class Source:
     licence: str
     module: str
     archive: str | None = None
+    also: tuple[str, ...] = ()
     url: str | None = None
+    parts: tuple[tuple[str, str], ...] = ()
     sha256: str | None = None
     size: int | None = None
     limit: int = 2 * GIBIBYTE

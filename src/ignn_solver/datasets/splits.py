@@ -142,3 +142,13 @@ def with_validation(train: np.ndarray, test: np.ndarray, labels: np.ndarray, see
     rest = np.setdiff1d(np.flatnonzero(labels >= 0), taken)
     chosen = _generator(seed).permutation(rest)[:500]
     return Parts(np.sort(train), np.sort(chosen), np.sort(test))
+
+
+def fold_order(labels: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Number of the fold of each item: classes are dealt out one after the other, shuffled."""
+    generator = _generator(seed)
+    shuffled = generator.permutation(len(labels))
+    by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    fold = np.empty(len(labels), dtype=np.int64)
+    fold[by_class] = np.arange(len(labels)) % count
+    return fold

@@ -185,3 +185,24 @@ def check_ids(values: np.ndarray, count: int, file: str, what: str = "node") -> 
             f"{file}, line {bad[0] + 1}: there is no {what} {value}; they are 0 to {count - 1}"
         )
     return values
+
+
+def read_ragged(stream: BinaryIO, file: str) -> tuple[np.ndarray, np.ndarray]:
+    """Read whole numbers on lines of any length: how many each line has, and all of them."""
+    counts: list[int] = []
+    values: list[np.ndarray] = []
+    for first, text in _blocks(stream, None):
+        text = text.translate(_COMMAS)
+        lines = [row.split() for row in text.split(b"\n")]
+        if not lines[-1]:
+            lines.pop()
+        counts.extend(len(row) for row in lines)
+        try:
+            values.append(np.array([int(v) for row in lines for v in row], dtype=np.int64))
+        except ValueError:
+            raise _not_a_number(file, first, text, np.int64) from None
+    if not values or 0 in counts:
+        raise InputError(
+            f"{file}, line {counts.index(0) + 1 if counts else 1}: empty; every line must have a number"
+        )
+    return np.array(counts), np.concatenate(values)
