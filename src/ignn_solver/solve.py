@@ -14,6 +14,7 @@ from torch import Tensor
 
 from .equilibrium import FixedPointMap
 from .errors import InputError
+from .safeguard import Safeguard
 
 
 class Status(Enum):
@@ -45,7 +46,8 @@ class Solver(Protocol):
 
     ``initial`` gives the first point and what it cost in evaluations; ``init`` makes the state;
     ``step`` proposes. With ``safeguard`` the loop replaces a step that does not lower the residual
-    enough by a plain step from the best iterate.
+    enough by a plain step from the last point it trusts. The loop reuses the memory of ``z`` and
+    ``fz``: a state that needs them later keeps a copy.
     """
 
     @property
@@ -73,7 +75,7 @@ class Solution:
         value: The node states, ``n x d``.
         statuses: How the solve of each graph ended.
         residuals: Relative residual of each graph, ``num_graphs``, float64.
-        evals: Evaluations of f spent until each graph's best iterate, initializer included.
+        evals: Evaluations of f spent on each graph until it stopped, initializer included.
         trace: Relative residuals at every evaluation, ``evaluations x num_graphs``.
         seconds: Time since the start at every evaluation.
         node_residual: Norm of each node's row of ``f(z) - z``, ``n``.
@@ -151,7 +153,8 @@ def solve(
         solver = Picard()
     _check_arguments(f, z0, tol, max_evals, on_failure)
     watch = solver.safeguard if safeguard is None else safeguard
-    loop = _Loop(f, tol, watch)
+    guard = Safeguard(f) if watch else None
+    loop = _Loop(f, tol, guard)
     spent = 0
     if z0 is None:
         z, spent = solver.initial(f)
@@ -165,48 +168,42 @@ def solve(
             loop.accept_all()
         if loop.done or spent >= max_evals:
             break
-        z, fz = loop.repaired(z, fz)
-        proposed, state = solver.step(z, fz, state)
-        z = loop.guarded(proposed)
+        if guard is not None:
+            z, fz = guard.repaired(z, fz)
+        z, state = solver.step(z, fz, state)
+        if guard is not None:
+            z = guard.guarded(z)
     solution = loop.solution()
     _report(solution, tol, on_failure)
     return solution
 
 
 class _Loop:
-    """Bookkeeping of one solve: the best iterate of each graph, and whether to trust a step."""
+    """Bookkeeping of one solve: the best iterate of each graph, and when each stops."""
 
-    def __init__(self, f: FixedPointMap, tol: float, watch: bool) -> None:
-        self.f, self.tol, self.watch = f, tol, watch
+    def __init__(self, f: FixedPointMap, tol: float, guard: Safeguard | None) -> None:
+        self.f, self.tol, self.guard = f, tol, guard
         self.adjacency = f.adjacency
         graphs = self.adjacency.num_graphs
         options = {"dtype": torch.float64, "device": f.bias.device}
-        self.single = graphs == 1
         self.residuals = torch.full((graphs,), torch.inf, **options)  # type: ignore[call-overload]
         self.evals = torch.zeros(graphs, dtype=torch.int64, device=f.bias.device)
         self.active = torch.ones(graphs, dtype=torch.bool, device=f.bias.device)
         self.finite = self.active.clone()
-        self.rejected = torch.zeros_like(self.evals)
-        self.bad = torch.zeros_like(self.active)
-        self.plain_steps = torch.zeros_like(self.evals)
         self.trace: list[Tensor] = []
         self.seconds: list[float] = []
         self.started = time.perf_counter()
-        self.z: Tensor | None = None
         self.fz: Tensor | None = None
         self.node_residual_sq: Tensor
         self.best_node_residual_sq: Tensor | None = None
         self.buffers: list[Tensor] = []
-        # A step must close part of the gap that plain iteration is sure to close.
-        factor = f.contraction.factor
-        self.enough = (1 + factor) / 2 if factor < 1 else 1.0
 
     @property
     def done(self) -> bool:
         return not bool(self.active.any())
 
     def evaluate(self, z: Tensor, spent: int) -> Tensor:
-        """Evaluate f at ``z``, keep what is best, and mark what must be repaired."""
+        """Evaluate f at ``z``, keep what is best, and stop the graphs that are done."""
         fz, residual_sq, value_sq = self.f.evaluate(z, self._spare(z))
         self.node_residual_sq = residual_sq
         total = self.adjacency.sum_per_graph(residual_sq)
@@ -217,29 +214,24 @@ class _Loop:
         self.seconds.append(time.perf_counter() - self.started)
         finite = torch.isfinite(total) & torch.isfinite(size)
         relative = torch.where(finite, relative, torch.inf)
-        self.finite = torch.where(self.active, finite, self.finite)
-        first = len(self.trace) == 1
-        lower = self.active & ((relative < self.residuals) | first)
-        if self.watch and not first:
-            enough = relative <= self.enough * self.residuals
-            self.bad = self.active & ~(enough | (relative <= self.tol))
-            self.rejected += self.bad
-        self._keep(z, fz, residual_sq, lower)
+        reached = relative <= self.tol
+        lower = self.active & ((relative < self.residuals) | (len(self.trace) == 1))
+        self._keep(fz, residual_sq, lower)
         self.evals[self.active] = spent
         self.residuals = torch.where(lower, relative, self.residuals)
-        self.active &= ~(relative <= self.tol)
-        if not self.watch or first:
-            self.active &= finite
+        if self.guard is not None:
+            self.guard.judge(z, fz, total, reached | ~self.active)
+            finite |= self.guard.bad
+        self.finite = torch.where(self.active, finite, self.finite)
+        self.active &= ~reached & finite
         return fz
 
-    def _keep(self, z: Tensor, fz: Tensor, residual_sq: Tensor, lower: Tensor) -> None:
-        if bool(lower.all()) or self.z is None or self.fz is None:
-            self.z, self.fz, self.best_node_residual_sq = z, fz, residual_sq
+    def _keep(self, fz: Tensor, residual_sq: Tensor, lower: Tensor) -> None:
+        if bool(lower.all()) or self.fz is None:
+            self.fz, self.best_node_residual_sq = fz, residual_sq
         elif bool(lower.any()):
             chosen = self.adjacency.spread(lower)
-            rows = chosen.unsqueeze(-1)
-            self.z = torch.where(rows, z, self.z)
-            self.fz = torch.where(rows, fz, self.fz)
+            self.fz = torch.where(chosen.unsqueeze(-1), fz, self.fz)
             assert self.best_node_residual_sq is not None
             self.best_node_residual_sq = torch.where(
                 chosen, residual_sq, self.best_node_residual_sq
@@ -247,43 +239,16 @@ class _Loop:
 
     def _spare(self, z: Tensor) -> Tensor | None:
         """A buffer that nobody reads any more: fresh memory costs a page fault every 4 KiB."""
+        trusted = () if self.guard is None else self.guard.trusted
+        in_use = [one for one in (z, self.fz, *trusted) if one is not None]
         for buffer in self.buffers:
-            if all(buffer is not used for used in (z, self.z, self.fz)):
+            # Compared by memory: a solver may hand back a view.
+            memory = buffer.untyped_storage().data_ptr()
+            if all(used.untyped_storage().data_ptr() != memory for used in in_use):
                 return buffer
         buffer = torch.empty_like(self.f.bias)
         self.buffers.append(buffer)
         return buffer
-
-    def repaired(self, z: Tensor, fz: Tensor) -> tuple[Tensor, Tensor]:
-        """What the solver gets to see: a rejected point is replaced by the best one."""
-        assert self.z is not None
-        assert self.fz is not None
-        if not self.watch or not bool(self.bad.any()):
-            return z, fz
-        if self.single:
-            return self.z, self.fz
-        rows = self.adjacency.spread(self.bad).unsqueeze(-1)
-        return torch.where(rows, self.z, z), torch.where(rows, self.fz, fz)
-
-    def guarded(self, proposed: Tensor) -> Tensor:
-        """The proposed point, or a plain step where the solver has lost its credit.
-
-        After its c-th rejection a graph takes min(2^(c-1), 16) plain steps, so a solver that is
-        always wrong costs little more than plain iteration.
-        """
-        if not self.watch:
-            return proposed
-        assert self.fz is not None
-        penalty = 2 ** (self.rejected - 1).clamp(0, 4)
-        self.plain_steps = torch.where(self.bad, penalty, self.plain_steps)
-        plain = self.plain_steps > 0
-        self.plain_steps = (self.plain_steps - 1).clamp_min(0)
-        self.bad = torch.zeros_like(self.bad)
-        if not bool(plain.any()):
-            return proposed
-        if self.single:
-            return self.fz
-        return torch.where(self.adjacency.spread(plain).unsqueeze(-1), self.fz, proposed)
 
     def accept_all(self) -> None:
         self.active = torch.zeros_like(self.active)
@@ -294,7 +259,7 @@ class _Loop:
         assert self.best_node_residual_sq is not None
         statuses = []
         for residual, finite in zip(self.residuals.tolist(), self.finite.tolist(), strict=True):
-            if residual <= self.tol:
+            if finite and residual <= self.tol:
                 statuses.append(Status.CONVERGED)
             else:
                 statuses.append(Status.MAX_EVALS if finite else Status.NON_FINITE)
@@ -306,7 +271,7 @@ class _Loop:
             trace=torch.stack(self.trace),
             seconds=self.seconds,
             node_residual=self.best_node_residual_sq.sqrt(),
-            rejected=self.rejected,
+            rejected=torch.zeros_like(self.evals) if self.guard is None else self.guard.rejected,
         )
 
 
