@@ -122,8 +122,7 @@ class IGNNConv(nn.Module):
     def equilibrium_map(self, x: Tensor, adjacency: Adjacency) -> EquilibriumMap:
         """The map f for these features on this graph."""
         check_features(x, adjacency.num_nodes, self.in_channels)
-        if self.training:
-            self.weight.project_()
+        self.weight.project_()
         injected = self.input(x)
         if self.propagate_input:
             injected = adjacency.matmul(injected)

@@ -43,7 +43,7 @@ class Parametrization(nn.Module):
         return Contraction(self.kappa, self.norm)
 
     def project_(self) -> None:
-        """Bring the free parameters back to where the factor holds; called before each training step."""
+        """Bring the free parameters back to where the factor holds; called before each use."""
 
     def extra_repr(self) -> str:
         """Shape and factor."""
