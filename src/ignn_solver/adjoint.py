@@ -78,7 +78,11 @@ class _Implicit(torch.autograd.Function):
         (z,) = ctx.saved_tensors
         f, options = ctx.f, ctx.backward_solve
         adjoint = AdjointMap(
-            f.adjacency.transpose, f.weight.T, grad.contiguous(), f.derivative(z), f.contraction
+            f.adjacency.transpose,
+            f.weight.T,
+            grad.contiguous(),
+            f.derivative(z),
+            f.contraction.dual,
         )
         solution = solve(
             adjoint,

@@ -23,11 +23,16 @@ class Contraction:
 
     Attributes:
         factor: The factor, or infinity where none is known.
-        norm: The norm of a node's row in which it holds: ``"2"`` or ``"inf"``.
+        norm: The norm of a node's row in which it holds: ``"2"``, ``"inf"`` or ``"1"``.
     """
 
     factor: float
     norm: str = "2"
+
+    @property
+    def dual(self) -> Contraction:
+        """How strongly the transposed map contracts: by the same factor, in the dual norm."""
+        return Contraction(self.factor, {"2": "2", "inf": "1", "1": "inf"}[self.norm])
 
 
 class Evaluation(NamedTuple):
@@ -143,7 +148,7 @@ class AdjointMap:
     r"""The backward fixed point :math:`U = D \odot (A^T U W^T + G)` of implicit differentiation.
 
     ``G`` is the loss gradient at the equilibrium and ``D`` the derivative of the activation there.
-    It contracts as the forward map does.
+    It contracts by the same factor as the forward map, in the dual norm.
 
     Attributes:
         adjacency: The transposed adjacency of the forward map.
