@@ -22,6 +22,9 @@ class TensorCache(Generic[Made]):
     ) -> Made:
         """What ``make()`` gave when first asked for these tensors under ``key``."""
         tensors = (tensors,) if isinstance(tensors, Tensor) else tensors
+        if any(tensor.is_inference() for tensor in tensors):
+            # These do not record whether they were changed.
+            return make()
         place = (*map(id, tensors), key)
         versions = [tensor._version for tensor in tensors]
         found = self._made.get(place)

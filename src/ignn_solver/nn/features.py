@@ -28,7 +28,7 @@ def check_features(x: Tensor, num_nodes: int, num_features: int | None = None) -
 
 
 def _check_finite(x: Tensor) -> None:
-    values = x if x.layout == torch.strided else x.values()
+    values = x if x.layout == torch.strided else SparseMatrix.from_torch(x).value
     finite = torch.isfinite(values)
     if not bool(finite.all()):
         where = int((~finite).nonzero()[0, 0])
