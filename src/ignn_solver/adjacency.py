@@ -112,8 +112,7 @@ class Adjacency:
             _check_batch(batch, matrix.shape[0], row, col)
             num_graphs = int(batch[-1]) + 1
         normalised = matrix.with_value(value)
-        if symmetric:
-            normalised.__dict__["transpose"] = normalised
+        normalised.symmetric = symmetric
         return cls(normalised, out_degree.detach(), batch, num_graphs, symmetric)
 
     @classmethod
@@ -175,8 +174,6 @@ class Adjacency:
     def to(self, *args: Any, **kwargs: Any) -> Adjacency:
         """Move or convert, as ``torch.Tensor.to``."""
         matrix = self.matrix.to(*args, **kwargs)
-        if self.symmetric:
-            matrix.__dict__["transpose"] = matrix
         graph = None if self.graph is None else self.graph.to(matrix.device)
         degree = self.degree.to(*args, **kwargs)
         return Adjacency(matrix, degree, graph, self.num_graphs, self.symmetric)

@@ -27,15 +27,24 @@ class SparseMatrix:
         col: Column of each entry.
         value: Value of each entry.
         shape: ``(rows, columns)``.
+        symmetric: Whether the matrix is its own transpose.
     """
 
-    def __init__(self, rowptr: Tensor, col: Tensor, value: Tensor, shape: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        rowptr: Tensor,
+        col: Tensor,
+        value: Tensor,
+        shape: tuple[int, int],
+        symmetric: bool = False,
+    ) -> None:
         small = col.numel() < 2**31 - 1 and max(shape) < 2**31 - 1
         index = torch.int32 if small else torch.int64
         self.rowptr = rowptr.to(index)
         self.col = col.to(index)
         self.value = value
         self.shape = shape
+        self.symmetric = symmetric
 
     @classmethod
     def from_coo(
@@ -106,9 +115,13 @@ class SparseMatrix:
         cuts[0], cuts[-1] = 0, self.shape[0]
         return cuts.astype(np.int64)
 
-    @cached_property
+    @property
     def transpose(self) -> SparseMatrix:
         """The transposed matrix, made once."""
+        return self if self.symmetric else self._transpose
+
+    @cached_property
+    def _transpose(self) -> SparseMatrix:
         rows, columns = self.shape
         order = torch.argsort(self.col.long(), stable=True)
         rowptr = torch.zeros(columns + 1, dtype=torch.int64, device=self.device)
@@ -135,11 +148,11 @@ class SparseMatrix:
         for name in ("row", "splits"):
             if name in self.__dict__:
                 result.__dict__[name] = self.__dict__[name]
-        transpose = self.__dict__.get("transpose")
+        transpose = self.__dict__.get("_transpose")
         if transpose is not None and transpose._order is not None:
             other = transpose.with_value(value[transpose._order])
             other._order = transpose._order
-            result.__dict__["transpose"] = other
+            result.__dict__["_transpose"] = other
         return result
 
     def to(self, *args: Any, **kwargs: Any) -> SparseMatrix:
@@ -148,9 +161,11 @@ class SparseMatrix:
         if value is self.value:
             return self
         if value.device == self.device:
-            return self.with_value(value)
-        device = value.device
-        return SparseMatrix(self.rowptr.to(device), self.col.to(device), value, self.shape)
+            result = self.with_value(value)
+            result.symmetric = self.symmetric
+            return result
+        rowptr, col = self.rowptr.to(value.device), self.col.to(value.device)
+        return SparseMatrix(rowptr, col, value, self.shape, self.symmetric)
 
     def matmul(self, x: Tensor) -> Tensor:
         """The product with a dense ``columns x d`` matrix (or a vector), differentiable in both."""
