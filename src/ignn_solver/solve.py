@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from .equilibrium import FixedPointMap
+from .equilibrium import Evaluation, FixedPointMap
 from .errors import InputError
 from .safeguard import Safeguard
 
@@ -80,6 +80,8 @@ class Solution:
         seconds: Time since the start at every evaluation.
         node_residual: Norm of each node's row of ``f(z) - z``, ``n``.
         rejected: Proposed steps that the safeguard replaced, per graph.
+        at_value: Whether the residuals are those of ``value`` itself, as after a local update, and
+            not of the z it is the image of.
     """
 
     value: Tensor
@@ -90,6 +92,7 @@ class Solution:
     seconds: list[float] = field(repr=False)
     node_residual: Tensor = field(repr=False)
     rejected: Tensor = field(repr=False)
+    at_value: bool = field(default=False, repr=False)
 
     @property
     def status(self) -> Status:
@@ -112,7 +115,7 @@ class Solution:
         return int(self.evals.max())
 
 
-Observer = Callable[[int, Tensor, Tensor], bool]
+Observer = Callable[[int, Evaluation], bool]
 
 
 @torch.no_grad()
@@ -137,8 +140,8 @@ def solve(
         max_evals: Stop after this many evaluations of f.
         on_failure: ``"raise"``, ``"warn"`` or ``"return"`` when the tolerance is not reached.
         safeguard: Override the solver's own choice.
-        observer: Called after each evaluation with (evaluations, f(z), residual of each node);
-            the solve stops as converged when it returns true.
+        observer: Called after each evaluation with their number and the best ``Evaluation`` so far,
+            which is what the solve would return; the solve stops as converged when it returns true.
 
     Returns:
         The best iterate with its status, residual, evaluations and trace.
@@ -164,7 +167,7 @@ def solve(
     while True:
         fz = loop.evaluate(z, spent + 1)
         spent += 1
-        if observer is not None and observer(spent, fz, loop.node_residual_sq.sqrt()):
+        if observer is not None and observer(spent, loop.best):
             loop.accept_all()
         if loop.done or spent >= max_evals:
             break
@@ -193,19 +196,21 @@ class _Loop:
         self.trace: list[Tensor] = []
         self.seconds: list[float] = []
         self.started = time.perf_counter()
-        self.fz: Tensor | None = None
-        self.node_residual_sq: Tensor
-        self.best_node_residual_sq: Tensor | None = None
+        self.kept: Evaluation | None = None
         self.buffers: list[Tensor] = []
 
     @property
     def done(self) -> bool:
         return not bool(self.active.any())
 
+    @property
+    def best(self) -> Evaluation:
+        assert self.kept is not None
+        return self.kept
+
     def evaluate(self, z: Tensor, spent: int) -> Tensor:
         """Evaluate f at ``z``, keep what is best, and stop the graphs that are done."""
-        fz, residual_sq, value_sq = self.f.evaluate(z, self._spare(z))
-        self.node_residual_sq = residual_sq
+        fz, residual_sq, value_sq = evaluation = self.f.evaluate(z, self._spare(z))
         total = self.adjacency.sum_per_graph(residual_sq)
         size = self.adjacency.sum_per_graph(value_sq)
         # Zero over zero is the fixed point 0, reached exactly.
@@ -216,7 +221,7 @@ class _Loop:
         relative = torch.where(finite, relative, torch.inf)
         reached = relative <= self.tol
         lower = self.active & ((relative < self.residuals) | (len(self.trace) == 1))
-        self._keep(fz, residual_sq, lower)
+        self._keep(evaluation, lower)
         self.evals[self.active] = spent
         self.residuals = torch.where(lower, relative, self.residuals)
         if self.guard is not None:
@@ -226,21 +231,22 @@ class _Loop:
         self.active &= ~reached & finite
         return fz
 
-    def _keep(self, fz: Tensor, residual_sq: Tensor, lower: Tensor) -> None:
-        if bool(lower.all()) or self.fz is None:
-            self.fz, self.best_node_residual_sq = fz, residual_sq
+    def _keep(self, evaluation: Evaluation, lower: Tensor) -> None:
+        if bool(lower.all()) or self.kept is None:
+            self.kept = evaluation
         elif bool(lower.any()):
             chosen = self.adjacency.spread(lower)
-            self.fz = torch.where(chosen.unsqueeze(-1), fz, self.fz)
-            assert self.best_node_residual_sq is not None
-            self.best_node_residual_sq = torch.where(
-                chosen, residual_sq, self.best_node_residual_sq
+            self.kept = Evaluation(
+                torch.where(chosen.unsqueeze(-1), evaluation.value, self.kept.value),
+                torch.where(chosen, evaluation.residual_sq, self.kept.residual_sq),
+                torch.where(chosen, evaluation.value_sq, self.kept.value_sq),
             )
 
     def _spare(self, z: Tensor) -> Tensor | None:
         """A buffer that nobody reads any more: fresh memory costs a page fault every 4 KiB."""
         trusted = () if self.guard is None else self.guard.trusted
-        in_use = [one for one in (z, self.fz, *trusted) if one is not None]
+        kept = None if self.kept is None else self.kept.value
+        in_use = [one for one in (z, kept, *trusted) if one is not None]
         for buffer in self.buffers:
             # Compared by memory: a solver may hand back a view.
             memory = buffer.untyped_storage().data_ptr()
@@ -255,8 +261,6 @@ class _Loop:
         self.tol = torch.inf
 
     def solution(self) -> Solution:
-        assert self.fz is not None
-        assert self.best_node_residual_sq is not None
         statuses = []
         for residual, finite in zip(self.residuals.tolist(), self.finite.tolist(), strict=True):
             if finite and residual <= self.tol:
@@ -264,13 +268,13 @@ class _Loop:
             else:
                 statuses.append(Status.MAX_EVALS if finite else Status.NON_FINITE)
         return Solution(
-            value=self.fz,
+            value=self.best.value,
             statuses=tuple(statuses),
             residuals=self.residuals,
             evals=self.evals,
             trace=torch.stack(self.trace),
             seconds=self.seconds,
-            node_residual=self.best_node_residual_sq.sqrt(),
+            node_residual=self.best.residual_sq.sqrt(),
             rejected=torch.zeros_like(self.evals) if self.guard is None else self.guard.rejected,
         )
 
