@@ -167,6 +167,14 @@ class Adjacency:
         total = x.new_zeros(self.num_graphs, *x.shape[1:], dtype=torch.float64)
         return total.index_add_(0, self.graph, x.to(torch.float64))
 
+    def max_per_graph(self, x: Tensor) -> Tensor:
+        """Maximum over the nodes of each graph: from ``n`` (or ``n x d``) to ``num_graphs (x d)``."""
+        if self.graph is None:
+            return x.amax(0, keepdim=True)
+        largest = x.new_full((self.num_graphs, *x.shape[1:]), -torch.inf)
+        index = self.graph.view(-1, *[1] * (x.dim() - 1)).expand_as(x)
+        return largest.scatter_reduce_(0, index, x, "amax")
+
     def spread(self, per_graph: Tensor) -> Tensor:
         """Give each node its graph's row of ``per_graph``; broadcasts for a single graph."""
         return per_graph if self.graph is None else per_graph[self.graph]
