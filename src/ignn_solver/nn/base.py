@@ -1,4 +1,4 @@
-"""What every classifier of nodes has in common, ours and the baselines alike."""
+"""What every classifier has in common, of nodes or of graphs, ours and the baselines alike."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from torch_geometric.data import Data
+    from torch_geometric.data import Batch, Data
 
 
-class NodeClassifier(nn.Module):
-    """A model that gives every node of a graph a score for each class.
+class Classifier(nn.Module):
+    """A model that gives nodes, or graphs, a score for each class.
 
     Subclasses take ``(in_channels, hidden_channels, num_classes, **options)``, pass all of it to
-    ``super().__init__`` so that a checkpoint can rebuild them, and define ``forward(data)``.
+    ``super().__init__`` so that a checkpoint can rebuild them, and define ``forward``.
 
     Attributes:
         config: The arguments the model was made with.
@@ -34,10 +34,6 @@ class NodeClassifier(nn.Module):
             **options,
         }
 
-    def forward(self, data: Data) -> Tensor:
-        """The score of each class for each node, ``n x num_classes``."""
-        raise TypeError(f"{type(self).__name__} does not define forward")
-
     def evaluations(self) -> tuple[int, int]:
         """Evaluations of the equilibrium map in the last forward and backward pass; 0 if explicit."""
         return 0, 0
@@ -46,3 +42,23 @@ class NodeClassifier(nn.Module):
     def num_parameters(self) -> int:
         """How many numbers are learnt."""
         return sum(parameter.numel() for parameter in self.parameters())
+
+
+class NodeClassifier(Classifier):
+    """A model that gives every node of a graph a score for each class."""
+
+    def forward(self, data: Data) -> Tensor:
+        """The score of each class for each node, ``n x num_classes``."""
+        raise TypeError(f"{type(self).__name__} does not define forward")
+
+
+class GraphClassifier(Classifier):
+    """A model that gives every graph of a batch a score for each class.
+
+    A batch is a PyG ``Batch``: its graphs share no edge, and no graph's scores depend on its
+    batch-mates once the model is in evaluation mode.
+    """
+
+    def forward(self, batch: Batch) -> Tensor:
+        """The score of each class for each graph, ``num_graphs x num_classes``."""
+        raise TypeError(f"{type(self).__name__} does not define forward")

@@ -1,0 +1,245 @@
+"""The implicit graph classifier: equilibria of whole batches of graphs, pooled and classified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..equilibrium import EquilibriumMap
+from ..errors import InputError
+from ..solve import Solution, Solver, Status, solve
+from .base import GraphClassifier
+from .classifiers import WarmStart
+from .conv import IGNNConv
+from .explicit import Hop, neighbours
+from .pooling import Pooling, check_batch
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Batch
+
+_SEVERITY = list(Status)
+#: From the number of a layer, the layer and its input to its equilibrium.
+_Equilibrium = Callable[[int, IGNNConv, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class GraphPrediction:
+    """What a model says of every graph of a batch, and how it was reached.
+
+    Attributes:
+        classes: The predicted class of each graph, ``num_graphs``.
+        probabilities: The probability of each class, ``num_graphs x classes``.
+        solutions: The solve of each implicit layer.
+    """
+
+    classes: Tensor
+    probabilities: Tensor
+    solutions: tuple[Solution, ...] = field(repr=False)
+
+    @property
+    def statuses(self) -> tuple[Status, ...]:
+        """How the solves of each graph ended; of several layers, the worst."""
+        each = zip(*(solution.statuses for solution in self.solutions), strict=True)
+        return tuple(max(statuses, key=_SEVERITY.index) for statuses in each)
+
+    @property
+    def residuals(self) -> Tensor:
+        """Relative residual of each graph, ``num_graphs``; of several layers, the largest."""
+        return torch.stack([solution.residuals for solution in self.solutions]).amax(0)
+
+    @property
+    def evals(self) -> Tensor:
+        """Evaluations of f spent on each graph over all layers, ``num_graphs``."""
+        return torch.stack([solution.evals for solution in self.solutions]).sum(0)
+
+
+class GraphIGNN(GraphClassifier):
+    r"""An implicit graph network for classifying graphs.
+
+    :math:`h_0 = X`, then ``hops`` explicit hops :math:`h_l`; then ``layers`` equilibria
+    :math:`z_l = \sigma(\hat A z_l W_l + b_l(z_{l-1}))`, normalised over the batch; what is pooled over
+    the nodes of each graph goes through two linear layers.
+
+    Args:
+        in_channels: Features of a node.
+        hidden_channels: Width of the node states.
+        num_classes: Classes.
+        kappa: Contraction factor, strictly between 0 and 1.
+        layers: Implicit layers, at least one.
+        hops: Explicit hops before them: they count neighbours, which a normalised adjacency does not.
+        normalization: Whether to normalise the states over the batch.
+        pooling: ``"sum"``, ``"mean"`` or ``"attention"``.
+        jumping: Whether the head reads every hop and layer, not only the last.
+        dropout: Dropout before the last linear layer, in training.
+        **options: Passed to :class:`IGNNConv`: ``parametrization``, ``propagate_input``, ``tol``, ...
+
+    Example:
+        >>> model = GraphIGNN(7, 32, 2, kappa=0.8, layers=2)
+        >>> model.num_classes
+        2
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        num_classes: int,
+        kappa: float = 0.9,
+        layers: int = 1,
+        hops: int = 0,
+        normalization: bool = True,
+        pooling: str = "sum",
+        jumping: bool = True,
+        dropout: float = 0.5,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            in_channels, hidden_channels, num_classes,
+            kappa=kappa, layers=layers, hops=hops, normalization=normalization, pooling=pooling,
+            jumping=jumping, dropout=dropout, **options,
+        )  # fmt: skip
+        if min(in_channels, hidden_channels, num_classes, layers) < 1 or hops < 0:
+            raise InputError(
+                "a graph classifier needs at least one feature, hidden channel, class and implicit "
+                f"layer, not {in_channels}, {hidden_channels}, {num_classes} and {layers}"
+            )
+        self.dropout, self.jumping = dropout, jumping
+        width = hidden_channels
+        widths = [in_channels] + [width] * (hops + layers)
+        self.hops = nn.ModuleList(Hop(widths[i], width) for i in range(hops))
+        self.convs = nn.ModuleList(
+            IGNNConv(widths[hops + i], width, kappa, **options) for i in range(layers)
+        )
+        self.norms = nn.ModuleList(
+            nn.BatchNorm1d(width) if normalization else nn.Identity() for _ in range(layers)
+        )
+        read = widths if jumping else widths[-1:]
+        self.poolings = nn.ModuleList(Pooling(pooling, size) for size in read)
+        # Sums over nodes grow with the graph; without this the head would see wild scales.
+        self.read_norm = nn.BatchNorm1d(sum(read)) if normalization else nn.Identity()
+        self.hidden = nn.Linear(sum(read), width)
+        self.head = nn.Linear(width, num_classes)
+        #: Set in training: solves start from the last epoch's equilibria of the same batch.
+        self.warm_start: WarmStart | None = None
+
+    def forward(self, batch: Batch) -> Tensor:
+        """The score of each class for each graph, ``num_graphs x num_classes``."""
+        warm = self.warm_start if self.training else None
+        rows = batch.x.shape[0]
+
+        def equilibrium(layer: int, conv: IGNNConv, x: Tensor) -> Tensor:
+            z: Tensor = conv(
+                x,
+                batch.edge_index,
+                batch.edge_weight,
+                batch.batch,
+                start=None if warm is None else warm.get(f"forward{layer}", rows),
+                backward_start=None if warm is None else warm.get(f"backward{layer}", rows),
+            )
+            if warm is not None and conv.last_solution is not None:
+                warm.states[f"forward{layer}"] = conv.last_solution.value
+            return z
+
+        return self._scores(batch, equilibrium)
+
+    def _scores(self, batch: Batch, equilibrium: _Equilibrium) -> Tensor:
+        graph, num_graphs = check_batch(batch, self.in_channels)
+        states = [batch.x]
+        for hop in self.hops:
+            states.append(hop(states[-1], neighbours(batch.edge_index, batch.num_nodes)))
+        for layer, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
+            states.append(norm(equilibrium(layer, conv, states[-1])))
+        read = states if self.jumping else states[-1:]
+        pooled = [
+            pool(state, graph, num_graphs) for pool, state in zip(self.poolings, read, strict=True)
+        ]
+        hidden = self.hidden(self.read_norm(torch.cat(pooled, -1))).relu()
+        return self.head(F.dropout(hidden, self.dropout, self.training))
+
+    def remember_backward(self) -> None:
+        """Keep the backward equilibria for the next epoch; called after the backward pass."""
+        for layer, conv in enumerate(self.convs):
+            backward = conv.last_backward
+            if self.warm_start is not None and backward and backward.solution is not None:
+                self.warm_start.states[f"backward{layer}"] = backward.solution.value
+
+    def evaluations(self) -> tuple[int, int]:
+        """Evaluations of f in the last forward and backward solves, over all layers."""
+        forward = sum(c.last_solution.num_evals for c in self.convs if c.last_solution)
+        backward = sum(
+            c.last_backward.solution.num_evals
+            for c in self.convs
+            if c.last_backward is not None and c.last_backward.solution is not None
+        )
+        return forward, backward
+
+    @torch.no_grad()
+    def predict(
+        self,
+        batch: Batch,
+        *,
+        solver: Solver | Sequence[Solver] | None = None,
+        tol: float = 1e-3,
+        max_evals: int = 1000,
+        on_failure: str = "warn",
+    ) -> GraphPrediction:
+        """Classify every graph of a batch.
+
+        Args:
+            batch: The graphs, as a PyG ``Batch``.
+            solver: How to solve for the equilibria: one solver, or one for each implicit layer; plain
+                iteration by default.
+            tol: Tolerance on the relative residual of each graph.
+            max_evals: Limit of evaluations of f in each layer.
+            on_failure: ``"raise"``, ``"warn"`` or ``"return"``.
+        """
+        solvers = list(solver) if isinstance(solver, Sequence) else [solver] * len(self.convs)
+        if len(solvers) != len(self.convs):
+            raise InputError(
+                f"{len(solvers)} solvers for {len(self.convs)} implicit layers: give one, or one each"
+            )
+        solutions: list[Solution] = []
+
+        def equilibrium(layer: int, conv: IGNNConv, x: Tensor) -> Tensor:
+            f = self._layer_map(batch, conv, x)
+            solutions.append(
+                solve(f, solvers[layer], tol=tol, max_evals=max_evals, on_failure=on_failure)
+            )
+            return solutions[-1].value
+
+        scores = self._evaluated(batch, equilibrium)
+        return GraphPrediction(scores.argmax(-1), scores.softmax(-1), tuple(solutions))
+
+    @torch.no_grad()
+    def equilibrium_maps(self, batch: Batch, tol: float = 1e-5) -> list[EquilibriumMap]:
+        """The map of each implicit layer on these graphs: what a learned solver is trained on.
+
+        A layer's input is the equilibrium of the layer before, solved to ``tol``.
+        """
+        maps: list[EquilibriumMap] = []
+
+        def equilibrium(layer: int, conv: IGNNConv, x: Tensor) -> Tensor:
+            maps.append(self._layer_map(batch, conv, x))
+            return solve(maps[-1], tol=tol).value
+
+        self._evaluated(batch, equilibrium)
+        return maps
+
+    def _evaluated(self, batch: Batch, equilibrium: _Equilibrium) -> Tensor:
+        """The scores in evaluation mode, whatever the mode is now."""
+        training = self.training
+        self.eval()
+        try:
+            return self._scores(batch, equilibrium)
+        finally:
+            self.train(training)
+
+    @staticmethod
+    def _layer_map(batch: Batch, conv: IGNNConv, x: Tensor) -> EquilibriumMap:
+        adjacency = conv.adjacency(batch.edge_index, batch.edge_weight, x.shape[0], batch.batch)
+        return conv.equilibrium_map(x, adjacency).detach()
