@@ -7,6 +7,7 @@ import sys
 import typer
 
 from ..errors import InputError
+from .datasets import datasets
 from .demo import demo
 from .train import train
 
@@ -20,7 +21,7 @@ app = typer.Typer(
 )
 
 
-for command in (demo, train):
+for command in (datasets, demo, train):
     app.command()(command)
 
 

@@ -7,35 +7,15 @@ probability ``homophily``, else anywhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 
 from ..errors import InputError
 from .data import NodeData, node_data
+from .presets import PRESETS, Shape, stand_in_reason
 from .splits import Parts, check, draw, masks
 
 _CHUNK = 4_000_000
-
-
-@dataclass(frozen=True)
-class _Shape:
-    nodes: int
-    edges: int
-    features: int
-    classes: int
-    train: int
-    test: int
-
-
-PRESETS = {
-    # Nodes, edges, training and test nodes are those of the paper's tables; features and classes
-    # those of the datasets' own publications.
-    "reddit": _Shape(232_965, 11_606_919, 602, 41, 139_779, 46_593),
-    "arxiv": _Shape(169_343, 1_166_243, 128, 40, 90_941, 48_603),
-    "products": _Shape(2_449_029, 61_859_140, 100, 47, 196_615, 2_213_091),
-}
 
 
 def blocks(
@@ -93,13 +73,13 @@ def blocks(
         edge_index=edge_index,
         num_classes=shape.classes,
         masks=masks(parts, shape.nodes),
-        stand_in=f"a generated graph of {like}'s size, not {like} itself" if like else "",
+        stand_in=stand_in_reason(like) if like else "",
     )
 
 
 def _shape(
     like: str | None, nodes: int, average_degree: float, classes: int, features: int
-) -> _Shape:
+) -> Shape:
     if like is not None:
         if like not in PRESETS:
             raise InputError(f"no blocks preset {like!r}: choose among {', '.join(PRESETS)}")
@@ -116,10 +96,10 @@ def _shape(
         )
     fifth = nodes // 5
     edges = round(nodes * average_degree / 2)
-    return _Shape(nodes, edges, features, classes, fifth, nodes - 2 * fifth)
+    return Shape(nodes, edges, features, classes, fifth, nodes - 2 * fifth)
 
 
-def _weights(shape: _Shape, exponent: float, generator: np.random.Generator) -> np.ndarray:
+def _weights(shape: Shape, exponent: float, generator: np.random.Generator) -> np.ndarray:
     """Pareto weights, cut so that no node expects more than an eighth of all nodes."""
     weights = (1.0 - generator.random(shape.nodes)) ** (-1.0 / (exponent - 1.0))
     expected = weights * (2.0 * shape.edges / weights.sum())
@@ -127,7 +107,7 @@ def _weights(shape: _Shape, exponent: float, generator: np.random.Generator) -> 
 
 
 def _edges(
-    shape: _Shape,
+    shape: Shape,
     order: np.ndarray,
     bounds: np.ndarray,
     weights: np.ndarray,
@@ -183,7 +163,7 @@ def _both_directions(keys: np.ndarray, nodes: int) -> torch.Tensor:
 
 
 def _features(
-    shape: _Shape, labels: np.ndarray, signal: float, generator: np.random.Generator
+    shape: Shape, labels: np.ndarray, signal: float, generator: np.random.Generator
 ) -> torch.Tensor:
     means = generator.standard_normal((shape.classes, shape.features), dtype=np.float32)
     means *= signal / np.sqrt(shape.features)

@@ -14,11 +14,12 @@ from torch_geometric.data import Data, InMemoryDataset
 from ..errors import InputError
 from . import parsed as parsed_files
 from .archives import Archive
-from .blocks import PRESETS, blocks
+from .blocks import blocks
 from .chains import chains
 from .digits import digits
 from .directory import data_directory, storage
 from .fetch import obtain
+from .presets import PRESETS
 from .pyg import load_pyg
 from .registry import SOURCES
 from .source import Source
