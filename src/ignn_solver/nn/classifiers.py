@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,27 +12,13 @@ from torch.nn import functional as F
 
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
-from ..solve import Solution, Solver, solve
+from ..solve import Solver
 from .base import NodeClassifier
 from .conv import IGNNConv
+from .prediction import Prediction, Proof, predict_nodes
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What a model says of every node, and how it was reached.
-
-    Attributes:
-        classes: The predicted class of each node, ``n``.
-        probabilities: The probability of each class, ``n x classes``.
-        solution: The solve behind it.
-    """
-
-    classes: Tensor
-    probabilities: Tensor
-    solution: Solution = field(repr=False)
 
 
 @dataclass
@@ -145,28 +132,37 @@ class IGNN(NodeClassifier):
         data: Data,
         *,
         solver: Solver | None = None,
-        tol: float = 1e-3,
+        tol: float | None = None,
         max_evals: int = 1000,
         on_failure: str = "warn",
+        certify: bool | str = False,
+        stop: str = "residual",
+        fraction: float = 0.99,
+        nodes: Tensor | Sequence[int] | None = None,
     ) -> Prediction:
         """Classify every node.
 
         Args:
             data: The graph, with ``x`` and ``edge_index``.
             solver: How to solve for the equilibrium; plain iteration by default.
-            tol: Tolerance on the relative residual.
+            tol: Tolerance on the relative residual, 1e-3 by default. With ``stop="certified"``, where to
+                give up: by default close to the rounding error.
             max_evals: Limit of evaluations of f.
-            on_failure: ``"raise"``, ``"warn"`` or ``"return"``.
+            on_failure: ``"raise"``, ``"warn"`` or ``"return"``, for the solve and for the proof.
+            certify: Whether to prove, node by node, that the class is that of the exact equilibrium;
+                ``"exact"`` evaluates f once more, in float64, for tighter bounds.
+            stop: ``"certified"`` stops when the classes of enough nodes are proven.
+            fraction: The share of the nodes to prove before stopping.
+            nodes: The nodes that matter for stopping, a mask or ids; all by default.
         """
+        proof = Proof(certify, stop, fraction, nodes)
         training = self.training
         self.eval()
         try:
             f = self.equilibrium_map(data).detach()
-            solution = solve(f, solver, tol=tol, max_evals=max_evals, on_failure=on_failure)
-            scores = self.head(solution.value)
+            return predict_nodes(f, self.head, solver, tol, max_evals, on_failure, proof)
         finally:
             self.train(training)
-        return Prediction(scores.argmax(-1), scores.softmax(-1), solution)
 
 
 def check_graph(data: Data) -> None:

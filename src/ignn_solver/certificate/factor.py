@@ -1,0 +1,89 @@
+"""How strongly a map really contracts: measured on the weight in use, not taken on trust."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..equilibrium import EquilibriumMap
+
+EPSILON = torch.finfo(torch.float64).eps
+#: Lipschitz constants of the activations; each is applied entry by entry.
+_LIPSCHITZ = {"relu": 1.0, "tanh": 1.0, "sigmoid": 0.25}
+
+
+@dataclass(frozen=True)
+class Factor:
+    r"""What is proven of one map: :math:`\|f(Z)_i - f(Y)_i\| \le \text{value} \sum_j A_{ij} \|Z_j - Y_j\|`.
+
+    Attributes:
+        value: The factor; rounded up.
+        norm: The norm of a node's row in which it holds, ``"2"`` or ``"inf"``.
+        absolute: Norm of ``|W|`` (entries' absolute values) in the same sense: it scales rounding errors.
+    """
+
+    value: float
+    norm: str
+    absolute: float
+
+
+def operator_norm(matrix: Tensor, norm: str) -> float:
+    r"""The largest :math:`\|zM\| / \|z\|` over rows z, in the norm ``"2"`` or ``"inf"``, rounded up.
+
+    It is computed in float64 from :math:`M^\top M`, whose eigenvalues LAPACK finds to within a small
+    multiple of the rounding error of its norm, which the last factor covers.
+    """
+    matrix = matrix.detach().to(torch.float64)
+    if not bool(torch.isfinite(matrix).all()):
+        return torch.inf
+    if norm == "inf":
+        size = matrix.abs().sum(0).max()
+    else:
+        gram = matrix.T @ matrix
+        largest = gram.abs().sum(0).max()
+        # A multiple of an orthogonal matrix needs no eigenvalues: its Gram matrix is diagonal.
+        if not bool(largest <= 1.0001 * gram.diagonal().max()):
+            largest = torch.linalg.eigvalsh(gram)[-1].clamp_min(0)
+        size = largest.sqrt()
+    return float(size) * (1 + 4 * matrix.numel() * EPSILON)
+
+
+def measured_factor(f: EquilibriumMap) -> Factor:
+    """The smaller of the factors of ``f`` in the 2-norm and in the infinity norm.
+
+    W is taken as it stands in memory: a Cayley transform computed in float32 is orthogonal only to
+    rounding, and a weight that was trained may contract better than its parametrization promises.
+    """
+    slope = _LIPSCHITZ[f.activation]
+    columns = operator_norm(f.weight, "inf")
+    # The 2-norm is at most the geometric mean of the largest absolute sums of rows and columns.
+    absolute = math.sqrt(columns) * math.sqrt(operator_norm(f.weight.T, "inf"))
+    found = (
+        Factor(slope * operator_norm(f.weight, "2"), "2", slope * absolute),
+        Factor(slope * columns, "inf", slope * columns),
+    )
+    return min(found, key=lambda one: one.value)
+
+
+def objection(f: EquilibriumMap, factor: Factor) -> str | None:
+    """Why nothing can be proven of ``f``, in a sentence; ``None`` if nothing stands in the way."""
+    if not factor.value < 1:
+        return (
+            f"no certificate: the weight W contracts by {factor.value:.3g} at best, and a proof needs "
+            'a factor below 1: use parametrization="cayley", or "projection" before its entries change'
+        )
+    smallest = f.adjacency.matrix.value.min() if f.adjacency.num_entries else torch.zeros(())
+    if not bool(smallest >= 0):
+        return (
+            f"no certificate: the adjacency has the entry {float(smallest):.3g}, and a proof needs "
+            "weights that are at least 0: make the negative edge weights positive"
+        )
+    if f.bias.dtype == torch.float32 and torch.get_float32_matmul_precision() != "highest":
+        return (
+            "no certificate: matrix products may be rounded more coarsely than float32: call "
+            'torch.set_float32_matmul_precision("highest")'
+        )
+    return None

@@ -1,0 +1,92 @@
+r"""What rounding can do to one evaluation of f, so that a proof holds for the numbers in memory.
+
+A sum of k products computed in floating point, in whatever order, fused or not, is off by at most
+:math:`\gamma_k = k u / (1 - k u)` times the sum of the absolute values (Higham, *Accuracy and
+Stability of Numerical Algorithms*, section 3.1), with u half the machine epsilon. A row of
+:math:`A (Z W) + b` has two such sums inside one another, over the d channels and over the m entries of
+the row, in either order, so
+
+.. math::
+    \|\hat y_i - f(Z)_i\| \le \gamma_{m + d + 3} \Big(\||W|\| \sum_j A_{ij} \|z_j\| + \|b_i\|\Big)
+
+plus a few units in the last place for tanh and sigmoid, plus what underflow can lose.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from ..adjacency import Adjacency
+from ..equilibrium import EquilibriumMap
+from .factor import Factor
+
+#: Relative error granted to the library's tanh, exp and division, in units of u.
+_ACTIVATION_ULPS = {"relu": 0, "tanh": 16, "sigmoid": 16}
+_CHUNK = 32
+
+
+def unit_roundoff(dtype: torch.dtype) -> float:
+    """u: the largest relative error of one rounding."""
+    return torch.finfo(dtype).eps / 2
+
+
+def gamma(terms: Tensor, dtype: torch.dtype) -> Tensor:
+    r""":math:`\gamma_k = k u / (1 - k u)` for every k in ``terms``; infinite where k u reaches 1."""
+    product = terms.to(torch.float64) * unit_roundoff(dtype)
+    return torch.where(product < 1, product / (1 - product), torch.inf)
+
+
+def row_norms(x: Tensor) -> Tensor:
+    """An upper bound on the 2-norm of each row, float64, without a float64 copy of ``x``."""
+    return upper_norms(torch.linalg.vecdot(x, x), x.shape[1], x.dtype)
+
+
+def upper_norms(squares: Tensor, width: int, dtype: torch.dtype) -> Tensor:
+    """From sums of ``width`` squares, computed in ``dtype``: upper bounds on the norms, float64."""
+    grown = 1 + 2 * gamma(torch.tensor(width + 8), dtype)
+    # A square may have underflowed to nothing.
+    lost = width * torch.finfo(dtype).tiny
+    return (squares.to(torch.float64) * grown.to(squares.device) + lost).sqrt()
+
+
+def evaluation_error(
+    f: EquilibriumMap,
+    exact_adjacency: Adjacency,
+    factor: Factor,
+    state_norm: Tensor,
+    bias_norm: Tensor,
+    value_norm: Tensor,
+    dtype: torch.dtype,
+) -> Tensor:
+    """How far a computed row of f(z) can be from the exact one, ``n``.
+
+    Args:
+        f: The map.
+        exact_adjacency: Its adjacency in float64.
+        factor: What was measured of W.
+        state_norm: Upper bounds on the row norms of z, ``n``.
+        bias_norm: Upper bounds on the row norms of b, ``n``.
+        value_norm: Upper bounds on the row norms of f(z), ``n``.
+        dtype: The type in which f was computed.
+    """
+    width = f.bias.shape[1]
+    entries = f.adjacency.matrix.rowptr.diff()
+    spread = exact_adjacency.matmul(state_norm)
+    error = gamma(entries + width + 3, dtype) * (factor.absolute * spread + bias_norm)
+    error += _ACTIVATION_ULPS[f.activation] * unit_roundoff(dtype) * value_norm
+    underflow = math.sqrt(width) * (width + 1) * torch.finfo(dtype).tiny
+    return (error + underflow * (entries + 1)) * (1 + 1e-12 + 1e-15 * entries)
+
+
+def exact_residual(f: EquilibriumMap, exact_adjacency: Adjacency, value: Tensor) -> Tensor:
+    """Row norms of ``f(value) - value`` with f evaluated in float64, a few columns at a time, ``n``."""
+    weight, state = f.weight.to(torch.float64), value.to(torch.float64)
+    squares = state.new_zeros(state.shape[0])
+    for columns in torch.arange(value.shape[1], device=value.device).split(_CHUNK):
+        image = exact_adjacency.matmul(state @ weight[:, columns]) + f.bias[:, columns]
+        image = getattr(torch, f.activation)(image) - state[:, columns]
+        squares += image.square_().sum(-1)
+    return upper_norms(squares, value.shape[1], torch.float64)
