@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
@@ -16,6 +17,11 @@ from typing import BinaryIO, cast
 from ..errors import InputError
 
 GIBIBYTE = 1024**3
+_COMPRESSIONS: dict[bytes, Callable[[Path], object]] = {
+    b"\xfd7zXZ\x00": lzma.open,
+    b"BZh": bz2.open,
+    b"\x1f\x8b": gzip.open,
+}
 _BROKEN = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError)
 
 
@@ -72,7 +78,7 @@ class Archive:
     def _open_tar(self) -> None:
         # Compressed tars have no index: one pass, keeping the (few, small) files in memory.
         total = 0
-        with tarfile.open(self.path, "r|*") as tar:
+        with self._decompressed() as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
             for member in tar:
                 self._check_name(member.name)
                 if member.isdir():
@@ -84,7 +90,19 @@ class Archive:
                 content = tar.extractfile(member)
                 assert content is not None
                 self._unpacked[member.name] = content.read()
+            # A cut in what comes after the last file shows only when it is read.
+            while piece := stream.read(GIBIBYTE // 1024):
+                total += len(piece)
+                self._check_size(total)
         self._names = list(self._unpacked)
+
+    def _decompressed(self) -> BinaryIO:
+        with self.path.open("rb") as file:
+            start = file.read(6)
+        for magic, opener in _COMPRESSIONS.items():
+            if start.startswith(magic):
+                return cast(BinaryIO, opener(self.path))
+        return self.path.open("rb")
 
     def names(self) -> list[str]:
         """Names of the files inside."""

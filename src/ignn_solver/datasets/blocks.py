@@ -13,7 +13,7 @@ import torch
 from ..errors import InputError
 from .data import NodeData, node_data
 from .presets import PRESETS, Shape, stand_in_reason
-from .splits import Parts, check, draw, masks
+from .splits import check, draw, masks, stratified
 
 _CHUNK = 4_000_000
 
@@ -46,7 +46,8 @@ def blocks(
         homophily: Probability that an edge is placed inside a class.
         signal: Distance of class means from the origin, in units of the noise.
         exponent: Exponent of the power law of expected degrees, above 2.
-        seed: Same seed, same graph and same split (a fifth each for training and validation).
+        seed: Same seed, same graph and same split: of each class a fifth each for training
+            and validation, the rest for test.
     """
     shape = _shape(like, nodes, average_degree, classes, features)
     if not 0.0 <= homophily <= 1.0:
@@ -62,8 +63,11 @@ def blocks(
     keys = _edges(shape, order, bounds, weights, homophily, generator)
     edge_index = _both_directions(keys, shape.nodes)
     x = _features(shape, labels, signal, generator)
-    sizes = (shape.train, shape.nodes - shape.train - shape.test, shape.test)
-    parts: Parts = draw(shape.nodes, sizes, seed)
+    if like is None:
+        parts = stratified(labels, 0.2, 0.2, None, seed)
+    else:
+        sizes = (shape.train, shape.nodes - shape.train - shape.test, shape.test)
+        parts = draw(shape.nodes, sizes, seed)
     name = f"blocks:{like or shape.nodes}"
     check(parts, labels, shape.classes, name)
     return node_data(
@@ -94,9 +98,7 @@ def _shape(
             f"the average degree must be positive and at most an eighth of the nodes "
             f"({nodes / 8:g}), not {average_degree}"
         )
-    fifth = nodes // 5
-    edges = round(nodes * average_degree / 2)
-    return Shape(nodes, edges, features, classes, fifth, nodes - 2 * fifth)
+    return Shape(nodes, round(nodes * average_degree / 2), features, classes)
 
 
 def _weights(shape: Shape, exponent: float, generator: np.random.Generator) -> np.ndarray:
@@ -126,7 +128,9 @@ def _edges(
         drawn = [keys]
         for begin in range(0, wanted, _CHUNK):
             size = min(_CHUNK, wanted - begin)
-            source = np.searchsorted(ends, generator.random(size) * total[-1], side="right")
+            # Sorted draws walk through memory in order, which is several times faster.
+            draws = np.sort(generator.random(size))
+            source = np.searchsorted(ends, draws * total[-1], side="right")
             group = np.searchsorted(bounds, source, side="right") - 1
             inside = generator.random(size) < homophily
             low = np.where(inside, total[bounds[group]], 0.0)

@@ -72,6 +72,7 @@ def download(
         except TimeoutError as error:
             raise _failed(url, path, f"no byte came for {timeout:g} seconds") from error
         except urllib.error.HTTPError as error:
+            error.close()
             raise _failed(url, path, f"the server says {error.code} {error.reason}") from error
         except urllib.error.URLError as error:
             raise _failed(url, path, str(error.reason)) from error

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Shape:
-    """Size of a graph and of its split; what is neither training nor test is validation."""
+    """Size of a graph and, where it is fixed, of its training and test parts."""
 
     nodes: int
     edges: int
     features: int
     classes: int
-    train: int
-    test: int
+    train: int = 0
+    test: int = 0
 
 
 PRESETS = {

@@ -109,7 +109,7 @@ def stratified(
     labelled = int((labels >= 0).sum())
     val_part, rest = _take(rest, val, labelled, generator)
     test_part, _ = _take(rest, 1.0 if test is None else test, labelled, generator)
-    return Parts(np.sort(np.concatenate(chosen)), val_part, test_part)
+    return Parts(_joined(chosen), val_part, test_part)
 
 
 def _take(
@@ -126,7 +126,11 @@ def _take(
     sizes[order[: total - int(sizes.sum())]] += 1
     taken = [pool[:size] for pool, size in zip(pools, sizes, strict=True)]
     left = [pool[size:] for pool, size in zip(pools, sizes, strict=True)]
-    return np.sort(np.concatenate(taken)), left
+    return _joined(taken), left
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
 
 
 def draw(count: int, sizes: tuple[int, int, int], seed: int) -> Parts:
