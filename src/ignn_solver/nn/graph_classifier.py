@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Batch
 
 _SEVERITY = list(Status)
+_EVALUATION_TOL = 1e-3
 #: From the number of a layer, the layer and its input to its equilibrium.
 _Equilibrium = Callable[[int, IGNNConv, Tensor], Tensor]
 
@@ -127,8 +128,18 @@ class GraphIGNN(GraphClassifier):
         #: Set in training: solves start from the last epoch's equilibria of the same batch.
         self.warm_start: WarmStart | None = None
 
+    @property
+    def implicit_layers(self) -> list[IGNNConv]:
+        """The implicit layers, first to last."""
+        return cast(list[IGNNConv], list(self.convs))
+
     def forward(self, batch: Batch) -> Tensor:
-        """The score of each class for each graph, ``num_graphs x num_classes``."""
+        """The score of each class for each graph, ``num_graphs x num_classes``.
+
+        With gradients the equilibria are solved to the ``tol`` of the layers; without, at least to 1e-3.
+        """
+        if not torch.is_grad_enabled():
+            return self._scores(batch, lambda layer, conv, x: self._solved(batch, conv, x).value)
         warm = self.warm_start if self.training else None
         rows = batch.x.shape[0]
 
@@ -152,7 +163,7 @@ class GraphIGNN(GraphClassifier):
         states = [batch.x]
         for hop in self.hops:
             states.append(hop(states[-1], neighbours(batch.edge_index, batch.num_nodes)))
-        for layer, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
+        for layer, (conv, norm) in enumerate(zip(self.implicit_layers, self.norms, strict=True)):
             states.append(norm(equilibrium(layer, conv, states[-1])))
         read = states if self.jumping else states[-1:]
         pooled = [
@@ -163,17 +174,18 @@ class GraphIGNN(GraphClassifier):
 
     def remember_backward(self) -> None:
         """Keep the backward equilibria for the next epoch; called after the backward pass."""
-        for layer, conv in enumerate(self.convs):
+        for layer, conv in enumerate(self.implicit_layers):
             backward = conv.last_backward
             if self.warm_start is not None and backward and backward.solution is not None:
                 self.warm_start.states[f"backward{layer}"] = backward.solution.value
 
     def evaluations(self) -> tuple[int, int]:
         """Evaluations of f in the last forward and backward solves, over all layers."""
-        forward = sum(c.last_solution.num_evals for c in self.convs if c.last_solution)
+        layers = self.implicit_layers
+        forward = sum(c.last_solution.num_evals for c in layers if c.last_solution is not None)
         backward = sum(
             c.last_backward.solution.num_evals
-            for c in self.convs
+            for c in layers
             if c.last_backward is not None and c.last_backward.solution is not None
         )
         return forward, backward
@@ -207,9 +219,8 @@ class GraphIGNN(GraphClassifier):
 
         def equilibrium(layer: int, conv: IGNNConv, x: Tensor) -> Tensor:
             f = self._layer_map(batch, conv, x)
-            solutions.append(
-                solve(f, solvers[layer], tol=tol, max_evals=max_evals, on_failure=on_failure)
-            )
+            options = {"tol": tol, "max_evals": max_evals, "on_failure": on_failure}
+            solutions.append(solve(f, solvers[layer], **options))  # type: ignore[arg-type]
             return solutions[-1].value
 
         scores = self._evaluated(batch, equilibrium)
@@ -238,6 +249,12 @@ class GraphIGNN(GraphClassifier):
             return self._scores(batch, equilibrium)
         finally:
             self.train(training)
+
+    def _solved(self, batch: Batch, conv: IGNNConv, x: Tensor) -> Solution:
+        f = self._layer_map(batch, conv, x)
+        tol = min(conv.tol, _EVALUATION_TOL)
+        conv.last_solution = solve(f, conv.solver, tol=tol, max_evals=conv.max_evals)
+        return conv.last_solution
 
     @staticmethod
     def _layer_map(batch: Batch, conv: IGNNConv, x: Tensor) -> EquilibriumMap:

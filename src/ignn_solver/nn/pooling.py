@@ -38,7 +38,7 @@ class Pooling(nn.Module):
             score = self.gate(x).squeeze(-1)
             # The largest score of each graph is taken off, so that no exponential overflows.
             largest = score.detach().new_full((num_graphs,), -torch.inf)
-            largest = largest.index_reduce_(0, graph, score.detach(), "amax")
+            largest = largest.scatter_reduce(0, graph, score.detach(), "amax")
             weight = (score - largest[graph]).exp().unsqueeze(-1)
             total = sum_nodes(weight, graph, num_graphs)
             return sum_nodes(x * weight, graph, num_graphs) / total

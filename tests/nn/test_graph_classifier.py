@@ -1,0 +1,171 @@
+import pytest
+import torch
+from torch_geometric.data import Batch, Data
+from torch_geometric.nn.aggr import AttentionalAggregation
+
+from graph_sets import relabelled, rings_and_stars
+from ignn_solver import Anderson, InputError, Picard, Status
+from ignn_solver.nn.graph_classifier import GraphIGNN
+from ignn_solver.nn.pooling import Pooling, check_batch
+
+
+def graphs(count=12):
+    dataset = rings_and_stars(count)
+    return [dataset[i] for i in range(count)]
+
+
+def trained_statistics(model, batch, steps=3):
+    """Give the batch normalisation something else than its initial statistics."""
+    for _ in range(steps):
+        model(batch)
+    return model.eval()
+
+
+@pytest.mark.parametrize("pooling", ["sum", "mean", "attention"])
+@pytest.mark.parametrize("shape", [{"layers": 1}, {"layers": 2, "hops": 2, "jumping": False}])
+def test_a_graph_never_depends_on_its_batch_mates(pooling, shape):
+    torch.manual_seed(0)
+    members = graphs(4)
+    batch = Batch.from_data_list(members)
+    model = trained_statistics(GraphIGNN(4, 8, 2, kappa=0.6, pooling=pooling, **shape), batch)
+    together = model.predict(batch, tol=1e-6)
+    for i, graph in enumerate(members):
+        alone = model.predict(Batch.from_data_list([graph]), tol=1e-6)
+        torch.testing.assert_close(
+            alone.probabilities[0], together.probabilities[i], atol=1e-5, rtol=0
+        )
+        assert alone.evals[0] == together.evals[i]
+        single = model.predict(graph, tol=1e-6)
+        torch.testing.assert_close(single.probabilities, alone.probabilities)
+
+
+def test_the_order_of_the_nodes_does_not_matter():
+    torch.manual_seed(0)
+    members = graphs()
+    batch = Batch.from_data_list(members)
+    model = trained_statistics(GraphIGNN(4, 8, 2, hops=1), batch)
+    shuffled = [relabelled(graph, torch.randperm(graph.num_nodes)) for graph in members]
+    torch.testing.assert_close(
+        model.predict(batch, tol=1e-6).probabilities,
+        model.predict(Batch.from_data_list(shuffled), tol=1e-6).probabilities,
+        atol=1e-5,
+        rtol=0,
+    )
+
+
+def test_the_scores_are_those_of_the_dense_equilibrium():
+    torch.manual_seed(0)
+    (graph,) = graphs(1)
+    model = GraphIGNN(4, 6, 3, kappa=0.7, normalization=False, jumping=False).double().eval()
+    graph.x = graph.x.double()
+    dense = torch.zeros(graph.num_nodes, graph.num_nodes, dtype=torch.float64)
+    dense[graph.edge_index[0], graph.edge_index[1]] = 1
+    dense += torch.eye(graph.num_nodes, dtype=torch.float64)
+    root = dense.sum(1).rsqrt()
+    dense = root[:, None] * dense * root
+    (conv,) = model.convs
+    bias = graph.x @ conv.input.weight + conv.input.bias
+    z = torch.zeros_like(bias)
+    for _ in range(200):
+        z = torch.relu(dense @ z @ conv.weight() + bias)
+    scores = model.head(torch.relu(model.hidden(z.sum(0, keepdim=True))))
+    found = model.predict(graph, tol=1e-12)
+    torch.testing.assert_close(found.probabilities, scores.softmax(-1), atol=1e-9, rtol=0)
+
+
+def test_status_residual_and_evaluations_are_known_for_each_graph():
+    torch.manual_seed(0)
+    batch = Batch.from_data_list(graphs())
+    model = GraphIGNN(4, 8, 2, layers=2).eval()
+    good = model.predict(batch, tol=1e-4)
+    assert good.statuses == (Status.CONVERGED,) * 12
+    assert good.residuals.shape == (12,)
+    assert float(good.residuals.max()) <= 1e-4
+    poor = model.predict(batch, tol=1e-4, max_evals=2, on_failure="return")
+    assert poor.statuses == (Status.MAX_EVALS,) * 12
+    assert poor.evals.tolist() == [4] * 12
+
+
+def test_any_solver_gives_the_same_classes():
+    torch.manual_seed(0)
+    batch = Batch.from_data_list(graphs())
+    model = trained_statistics(GraphIGNN(4, 8, 2, layers=2), batch)
+    plain = model.predict(batch, tol=1e-6)
+    mixed = model.predict(batch, solver=[Anderson(), Picard()], tol=1e-6)
+    torch.testing.assert_close(plain.probabilities, mixed.probabilities, atol=1e-5, rtol=0)
+    with pytest.raises(InputError, match="3 solvers for 2 implicit layers"):
+        model.predict(batch, solver=[Picard()] * 3)
+
+
+def test_the_maps_it_gives_to_a_solver_are_those_it_solves():
+    torch.manual_seed(0)
+    batch = Batch.from_data_list(graphs())
+    model = trained_statistics(GraphIGNN(4, 8, 2, layers=2), batch)
+    prediction = model.predict(batch, tol=1e-6)
+    for f, solution in zip(model.equilibrium_maps(batch), prediction.solutions, strict=True):
+        assert f.adjacency.num_graphs == 12
+        value = f.evaluate(solution.value).value
+        assert float((value - solution.value).norm() / value.norm()) < 1e-4
+
+
+def test_gradients_agree_with_finite_differences():
+    torch.manual_seed(0)
+    batch = Batch.from_data_list(graphs(3))
+    batch.x = batch.x.double()
+    model = GraphIGNN(
+        4, 3, 2, kappa=0.6, normalization=False, dropout=0.0, activation="tanh", tol=1e-12
+    ).double()
+    labels = batch.y
+
+    def loss():
+        return torch.nn.functional.cross_entropy(model(batch), labels)
+
+    loss().backward()
+    raw = model.convs[0].weight.raw
+    slope = float(raw.grad[0, 1])
+    step = torch.zeros_like(raw)
+    step[0, 1] = 1e-5
+    values = []
+    for sign in (1, -1):
+        with torch.no_grad():
+            raw += sign * step
+        values.append(float(loss().detach()))
+        with torch.no_grad():
+            raw -= sign * step
+    assert (values[0] - values[1]) / 2e-5 == pytest.approx(slope, rel=1e-5, abs=1e-9)
+
+
+def test_attention_pooling_is_pygs():
+    torch.manual_seed(0)
+    x = torch.randn(9, 5)
+    graph = torch.tensor([0, 0, 0, 1, 1, 2, 2, 2, 2])
+    pool = Pooling("attention", 5)
+    theirs = AttentionalAggregation(pool.gate)
+    torch.testing.assert_close(pool(x, graph, 3), theirs(x, graph))
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        (Data(x=torch.ones(2, 4)), "needs x and edge_index"),
+        (Data(x=torch.ones(2, 3), edge_index=torch.tensor([[0], [1]])), "made for 4 a node"),
+        (
+            Batch.from_data_list(
+                [
+                    Data(x=torch.ones(2, 4), edge_index=torch.tensor([[0], [1]])),
+                    Data(x=torch.ones(0, 4), edge_index=torch.zeros(2, 0, dtype=torch.int64)),
+                ]
+            ),
+            "graph 1 of the batch has no node",
+        ),
+    ],
+)
+def test_a_bad_batch_is_named(batch, message):
+    with pytest.raises(InputError, match=message):
+        check_batch(batch, 4)
+
+
+@pytest.mark.parametrize("wrong", [{"layers": 0}, {"hops": -1}, {"pooling": "max"}, {"kappa": 1.0}])
+def test_a_model_that_cannot_be_is_refused(wrong):
+    with pytest.raises(InputError):
+        GraphIGNN(4, 8, 2, **wrong)
