@@ -1,0 +1,1 @@
+"""What a user would pick instead: explicit and implicit models with the interface of our classifiers."""
