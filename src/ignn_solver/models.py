@@ -11,6 +11,19 @@ from .nn.base import NodeClassifier
 #: Name, and where the class lives; imported only when asked for.
 MODELS: dict[str, str] = {
     "ignn": "ignn_solver.nn.classifiers:IGNN",
+    "acm-gcn": "ignn_solver.baselines.acm_gcn:ACMGCN",
+    "am-gcn": "ignn_solver.baselines.am_gcn:AMGCN",
+    "appnp": "ignn_solver.baselines.appnp:APPNP",
+    "demo-net": "ignn_solver.baselines.demo_net:DEMONet",
+    "eignn": "ignn_solver.baselines.eignn:EIGNN",
+    "gat": "ignn_solver.baselines.gat:GAT",
+    "gcn": "ignn_solver.baselines.gcn:GCN",
+    "gcnii": "ignn_solver.baselines.gcnii:GCNII",
+    "ignn-original": "ignn_solver.baselines.ignn_original:IGNNOriginal",
+    "jknet": "ignn_solver.baselines.jknet:JKNet",
+    "mignn": "ignn_solver.baselines.mignn:MIGNN",
+    "mlp": "ignn_solver.baselines.mlp:MLP",
+    "sgc": "ignn_solver.baselines.sgc:SGC",
 }
 
 
