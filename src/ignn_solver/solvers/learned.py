@@ -1,0 +1,173 @@
+"""The learned solver: plain steps, corrected by residual and momentum mixed across features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..equilibrium import EquilibriumMap
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from ..nn.classifiers import IGNN
+
+#: Beyond this relative change of W the matrices fitted for it are not trusted any more.
+_WEIGHT_CHANGE = 0.02
+
+_RANGES: dict[str, tuple[float, float | None]] = {
+    "relu": (0.0, None),
+    "tanh": (-1.0, 1.0),
+    "sigmoid": (0.0, 1.0),
+}
+
+
+def into_range(f: EquilibriumMap, z: Tensor) -> Tensor:
+    """Clamp ``z``, in place, to the values f can take: it never moves away from the fixed point."""
+    low, high = _RANGES[f.activation]
+    return z.clamp_(low, high)
+
+
+def powers(f: EquilibriumMap, start: Tensor, degree: int) -> Tensor:
+    r"""Powers 0 to ``degree`` of :math:`M = W \bar D`, ``(degree + 1) x d x d``.
+
+    :math:`\bar D` holds the mean slope of the activation for each feature at ``start``, so that M is
+    what one evaluation does to an error, averaged over the nodes and apart from the graph.
+    """
+    one = f.weight * f.derivative(start).mean(0)
+    stack = [torch.eye(one.shape[0], dtype=one.dtype, device=one.device)]
+    for _ in range(degree):
+        stack.append(stack[-1] @ one)
+    return torch.stack(stack)
+
+
+@dataclass
+class Momentum:
+    """The state of a solve: where it was before, which step it is at, and this step's matrices."""
+
+    f: EquilibriumMap
+    previous: Tensor
+    steps: list[tuple[Tensor, Tensor | None]]
+    count: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    r"""A solver fitted to one model: a handful of evaluations instead of dozens.
+
+    .. math::
+        Z_0 = [\sigma(b), b]\, C_0 + \sigma(b), \qquad
+        Z_{k+1} = f(Z_k) + [f(Z_k) - Z_k,\; Z_k - Z_{k-1}]\, C_k
+
+    clamped to the range of the activation. The ``2d x d`` matrices :math:`C_k` have low rank. For each
+    eigenvalue of W the errors live on a line through 0, on which such a two-term recurrence can be as
+    good as Chebyshev's method, even where W is orthogonal and Anderson gains nothing. For a W that has
+    changed since, :math:`C_k` is rebuilt as a polynomial in W with a few learned coefficients.
+
+    Make one with ``ignn_solver.fit_solver``.
+
+    Attributes:
+        weight: The W it was fitted for, ``d x d``.
+        start: :math:`C_0`, ``2d x d``.
+        left: :math:`C_k` for each step, or its left factor, ``steps x 2d x rank``.
+        right: The right factors, ``steps x rank x d``, or empty for full rank.
+        spectral_start: Coefficients of :math:`C_0` as a polynomial, ``2 x (degree + 1)``.
+        spectral: Coefficients of each :math:`C_k` as polynomials, ``steps x 2 x (degree + 1)``.
+        details: How it was fitted.
+    """
+
+    weight: Tensor = field(repr=False)
+    start: Tensor = field(repr=False)
+    left: Tensor = field(repr=False)
+    right: Tensor = field(repr=False)
+    spectral_start: Tensor = field(repr=False)
+    spectral: Tensor = field(repr=False)
+    details: dict[str, Any] = field(default_factory=dict)
+
+    safeguard = True
+    kind = "learned"
+
+    @property
+    def width(self) -> int:
+        """Width d of the node states it can solve for."""
+        return self.weight.shape[0]
+
+    @property
+    def num_parameters(self) -> int:
+        """How many numbers were learnt."""
+        return sum(tensor.numel() for name, tensor in self.tensors().items() if name != "weight")
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything learnt, by name."""
+        found = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: value for name, value in found.items() if isinstance(value, Tensor)}
+
+    def to(self, *args: Any, **kwargs: Any) -> Learned:
+        """Move or convert, as ``torch.Tensor.to``."""
+        return replace(self, **{n: t.to(*args, **kwargs) for n, t in self.tensors().items()})
+
+    def initial(self, f: EquilibriumMap) -> tuple[Tensor, int]:
+        """The first point, from b alone: no pass over the edges."""
+        self._check(f)
+        base = f.start()
+        both = torch.cat([base, f.bias], 1)
+        if self._knows(f):
+            guess = torch.addmm(base, both, self.start)
+        else:
+            stack = powers(f, base, self.spectral_start.shape[1] - 1)
+            guess = torch.addmm(base, both, _assemble(self.spectral_start, stack))
+        return into_range(f, guess), 0
+
+    def init(self, f: EquilibriumMap, z0: Tensor) -> Momentum:
+        """The matrices of each step: as fitted, or rebuilt where W has changed since."""
+        self._check(f)
+        if self._knows(f):
+            full = self.right.shape[1] == 0
+            steps = [
+                (left, None if full else right)
+                for left, right in zip(self.left, self.right, strict=True)
+            ]
+        else:
+            stack = powers(f, z0, self.spectral.shape[2] - 1)
+            steps = [(_assemble(one, stack), None) for one in self.spectral]
+        return Momentum(f, z0.clone(), steps)
+
+    def step(self, z: Tensor, fz: Tensor, state: Momentum) -> tuple[Tensor, Momentum]:
+        """A plain step plus the mixed residual and momentum."""
+        left, right = state.steps[min(state.count, len(state.steps) - 1)]
+        half = self.width
+        mixed = (fz - z) @ left[:half]
+        if state.count > 0:
+            mixed.addmm_(z - state.previous, left[half:])
+        proposed = mixed.add_(fz) if right is None else torch.addmm(fz, mixed, right)
+        state.previous.copy_(z)
+        state.count += 1
+        return into_range(state.f, proposed), state
+
+    def adapt(self, model: IGNN, data: Data, **options: Any) -> Learned:
+        """A solver for a changed model or graph: fitted anew, without labels, in about a second."""
+        from ..learning.fit import fit_solver
+
+        kept = {name: self.details[name] for name in ("steps", "rank") if name in self.details}
+        return fit_solver(model, data, **{**kept, **options})  # type: ignore[return-value]
+
+    def _check(self, f: EquilibriumMap) -> None:
+        if f.weight.shape != self.weight.shape:
+            raise InputError(
+                f"this solver was learnt for node states of width {self.width}, but the model has "
+                f"width {f.weight.shape[0]}: fit a solver for this model"
+            )
+
+    def _knows(self, f: EquilibriumMap) -> bool:
+        change = torch.linalg.norm(f.weight - self.weight)
+        return bool(change <= _WEIGHT_CHANGE * torch.linalg.norm(self.weight))
+
+
+def _assemble(coefficients: Tensor, stack: Tensor) -> Tensor:
+    """The ``2d x d`` matrix of two polynomials: coefficients ``2 x q``, powers ``q x d x d``."""
+    both = torch.einsum("hq,qij->hij", coefficients.to(stack.dtype), stack)
+    return both.reshape(-1, both.shape[-1])
