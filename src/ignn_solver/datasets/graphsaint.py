@@ -53,7 +53,7 @@ def parse(archive: Archive, source: Source) -> Parsed:
             indices = np.array(roles[part], dtype=np.int64).reshape(-1)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{role}: no list of node numbers under {part!r}") from error
-        check_ids(indices, nodes, f"{role}, list {part!r}")
+        check_ids(indices, nodes, f"{role}, list {part!r}", unit="entry")
         tensors[part] = torch.from_numpy(indices)
     return Parsed(tensors)
 
@@ -80,8 +80,8 @@ def _classes(archive: Archive, nodes: int, classes: int) -> torch.Tensor:
             columns.extend(int(c) for c in chosen)
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"{file} does not map node numbers to classes ({error})") from error
-    check_ids(np.array(rows), nodes, file)
-    check_ids(np.array(columns), classes, file, "class")
+    check_ids(np.array(rows), nodes, file, unit="entry")
+    check_ids(np.array(columns), classes, file, "class", unit="entry")
     ones = np.ones(len(rows), dtype=np.float32)
     return class_numbers(scipy.sparse.csr_matrix((ones, (rows, columns)), shape=(nodes, classes)))
 

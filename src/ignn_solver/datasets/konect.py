@@ -53,7 +53,7 @@ def structural_features(graph: scipy.sparse.csr_matrix, columns: int = _FEATURES
     projection of the node's two-step neighbourhood, as in FastRP (Chen et al., CIKM 2019): seeded
     normal vectors averaged twice over neighbours.
     """
-    degree = np.asarray(graph.sum(axis=1)).ravel()
+    degree = np.asarray(graph.sum(axis=1), dtype=np.float64).ravel()
     inverse = 1.0 / np.maximum(degree, 1.0)
     log_degree = np.log1p(degree)
     triangles = np.asarray((graph @ graph).multiply(graph).sum(axis=1)).ravel()
@@ -65,9 +65,10 @@ def structural_features(graph: scipy.sparse.csr_matrix, columns: int = _FEATURES
     for _ in range(2):
         vectors = mean @ vectors
     known = np.stack([log_degree, inverse * (graph @ log_degree), clustering], axis=1)
-    x = np.concatenate([known, vectors], axis=1).astype(np.float32)
+    # In double precision: a mean of many near-equal values is not exact in float32.
+    x = np.concatenate([known, vectors], axis=1)
     spread = x.std(axis=0)
-    return (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return ((x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)).astype(np.float32)
 
 
 def planted_labels(graph: scipy.sparse.csr_matrix, classes: int) -> np.ndarray:

@@ -78,7 +78,7 @@ def from_data(
     Raises:
         InputError: Labels or features are missing, or the split cannot be used.
     """
-    if not _on_nodes(data) or data.x is None:
+    if data.x is None or not _on_nodes(data):
         raise InputError(f"{name} needs x and y with one row a node, and an edge_index")
     result = NodeData(**data.to_dict())
     y = data.y.squeeze(1) if data.y.dim() == 2 and data.y.shape[1] == 1 else data.y

@@ -174,15 +174,19 @@ def _not_plainly_zero(data: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return np.unique(np.searchsorted(starts, np.flatnonzero(telling), side="right") - 1)
 
 
-def check_ids(values: np.ndarray, count: int, file: str, what: str = "node") -> np.ndarray:
+def check_ids(
+    values: np.ndarray, count: int, file: str, what: str = "node", unit: str = "line"
+) -> np.ndarray:
     """Return ``values`` if every one is in ``0 .. count - 1``, else name the first bad line."""
+    if not values.size:
+        return values
     rows = values.reshape(len(values), -1)
     bad = np.flatnonzero(((rows < 0) | (rows >= count)).any(axis=1))
     if bad.size:
         row = rows[bad[0]]
         value = row[(row < 0) | (row >= count)][0]
         raise InputError(
-            f"{file}, line {bad[0] + 1}: there is no {what} {value}; they are 0 to {count - 1}"
+            f"{file}, {unit} {bad[0] + 1}: there is no {what} {value}; they are 0 to {count - 1}"
         )
     return values
 
