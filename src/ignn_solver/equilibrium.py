@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -71,6 +71,26 @@ class FixedPointMap(Protocol):
         """Evaluate the map at ``z``."""
 
 
+@runtime_checkable
+class FeatureMap(FixedPointMap, Protocol):
+    """A map that mixes the features by one matrix, as learned solvers need it."""
+
+    @property
+    def weight(self) -> Tensor:
+        """What mixes the features, ``d x d``."""
+
+    def mean_slope(self, z: Tensor) -> Tensor:
+        """The mean derivative of the activation for each feature, ``d``."""
+
+    def into_range_(self, z: Tensor) -> Tensor:
+        """Clamp ``z``, in place, to values the map can take."""
+
+
+_RANGES: dict[str, tuple[float, float | None]] = {
+    "relu": (0.0, None),
+    "tanh": (-1.0, 1.0),
+    "sigmoid": (0.0, 1.0),
+}
 _DERIVATIVES = {
     "relu": lambda y: (y > 0).to(y.dtype),
     "tanh": lambda y: 1 - y * y,
@@ -131,6 +151,15 @@ class EquilibriumMap:
         r""":math:`\sigma'` at the point where :math:`\sigma` gave ``value``, entry by entry."""
         return _DERIVATIVES[self.activation](value)
 
+    def mean_slope(self, z: Tensor) -> Tensor:
+        """The mean slope of the activation for each feature, ``d``, at a value ``z`` of the map."""
+        return self.derivative(z).mean(0)
+
+    def into_range_(self, z: Tensor) -> Tensor:
+        """Clamp ``z``, in place, to values f can take: never away from the fixed point."""
+        low, high = _RANGES[self.activation]
+        return z.clamp_(low, high)
+
     def detach(self) -> EquilibriumMap:
         """The same map, cut off from every gradient."""
         return EquilibriumMap(
@@ -167,6 +196,14 @@ class AdjointMap:
     def start(self) -> Tensor:
         """The map at zero."""
         return self.scale * self.bias
+
+    def mean_slope(self, z: Tensor) -> Tensor:
+        """The mean of ``D`` for each feature, ``d``; the map is linear, so ``z`` does not matter."""
+        return self.scale.mean(0)
+
+    def into_range_(self, z: Tensor) -> Tensor:
+        """Every value can be taken."""
+        return z
 
     def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
         """The map at ``z`` and the squared row norms of its residual and its value."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..equilibrium import EquilibriumMap
-from ..solvers.learned import Learned, _assemble, into_range, powers
+from ..solvers.learned import Learned, assemble, powers
 
 _MAX_ROWS = 65_536
 _CHUNK = 16_384
@@ -51,7 +51,7 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
     base = f.start()
     regressors = torch.cat([base, f.bias], 1)
     start = _least_squares(regressors[rows], (solution - base)[rows], options.ridge)
-    z = into_range(f, torch.addmm(base, regressors, start))
+    z = f.into_range_(torch.addmm(base, regressors, start))
     previous, lefts, rights = z, [], []
     for _ in range(options.steps):
         fz = f.evaluate(z).value
@@ -63,7 +63,7 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
         rights.append(right)
         mixed = regressors @ left
         proposed = fz + (mixed if rank == 0 else mixed @ right)
-        previous, z = z, into_range(f, proposed)
+        previous, z = z, f.into_range_(proposed)
     return Learned(
         weight=f.weight.detach().clone(),
         start=start,
@@ -127,7 +127,7 @@ def _fit_polynomials(
     stack = powers(f, base, options.degree)
     pair = (base, f.bias)
     start = _fit_coefficients(pair, stack, solution - base, rows)
-    z = into_range(f, torch.addmm(base, torch.cat(pair, 1), _assemble(start, stack)))
+    z = f.into_range_(torch.addmm(base, torch.cat(pair, 1), assemble(start, stack)))
     stack = powers(f, z, options.degree)
     previous, found = z, []
     for _ in range(options.steps):
@@ -135,8 +135,8 @@ def _fit_polynomials(
         pair = (fz - z, z - previous)
         coefficients = _fit_coefficients(pair, stack, solution - fz, rows)
         found.append(coefficients)
-        proposed = torch.addmm(fz, torch.cat(pair, 1), _assemble(coefficients, stack))
-        previous, z = z, into_range(f, proposed)
+        proposed = torch.addmm(fz, torch.cat(pair, 1), assemble(coefficients, stack))
+        previous, z = z, f.into_range_(proposed)
     return start, torch.stack(found)
 
 

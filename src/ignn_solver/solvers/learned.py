@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..equilibrium import EquilibriumMap
+from ..equilibrium import AdjointMap, FeatureMap, FixedPointMap
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -19,26 +19,14 @@ if TYPE_CHECKING:
 #: Beyond this relative change of W the matrices fitted for it are not trusted any more.
 _WEIGHT_CHANGE = 0.02
 
-_RANGES: dict[str, tuple[float, float | None]] = {
-    "relu": (0.0, None),
-    "tanh": (-1.0, 1.0),
-    "sigmoid": (0.0, 1.0),
-}
 
-
-def into_range(f: EquilibriumMap, z: Tensor) -> Tensor:
-    """Clamp ``z``, in place, to the values f can take: it never moves away from the fixed point."""
-    low, high = _RANGES[f.activation]
-    return z.clamp_(low, high)
-
-
-def powers(f: EquilibriumMap, start: Tensor, degree: int) -> Tensor:
+def powers(f: FeatureMap, start: Tensor, degree: int) -> Tensor:
     r"""Powers 0 to ``degree`` of :math:`M = W \bar D`, ``(degree + 1) x d x d``.
 
     :math:`\bar D` holds the mean slope of the activation for each feature at ``start``, so that M is
     what one evaluation does to an error, averaged over the nodes and apart from the graph.
     """
-    one = f.weight * f.derivative(start).mean(0)
+    one = f.weight * f.mean_slope(start)
     stack = [torch.eye(one.shape[0], dtype=one.dtype, device=one.device)]
     for _ in range(degree):
         stack.append(stack[-1] @ one)
@@ -49,7 +37,7 @@ def powers(f: EquilibriumMap, start: Tensor, degree: int) -> Tensor:
 class Momentum:
     """The state of a solve: where it was before, which step it is at, and this step's matrices."""
 
-    f: EquilibriumMap
+    f: FeatureMap
     previous: Tensor
     steps: list[tuple[Tensor, Tensor | None]]
     count: int = 0
@@ -66,7 +54,8 @@ class Learned:
     clamped to the range of the activation. The ``2d x d`` matrices :math:`C_k` have low rank. For each
     eigenvalue of W the errors live on a line through 0, on which such a two-term recurrence can be as
     good as Chebyshev's method, even where W is orthogonal and Anderson gains nothing. For a W that has
-    changed since, :math:`C_k` is rebuilt as a polynomial in W with a few learned coefficients.
+    changed since, :math:`C_k` is rebuilt as a polynomial in W with a few learned coefficients. The
+    backward fixed point of training has the same spectrum and is solved with the same coefficients.
 
     Make one with ``ignn_solver.fit_solver``.
 
@@ -110,21 +99,23 @@ class Learned:
         """Move or convert, as ``torch.Tensor.to``."""
         return replace(self, **{n: t.to(*args, **kwargs) for n, t in self.tensors().items()})
 
-    def initial(self, f: EquilibriumMap) -> tuple[Tensor, int]:
+    def initial(self, f: FixedPointMap) -> tuple[Tensor, int]:
         """The first point, from b alone: no pass over the edges."""
-        self._check(f)
+        f = self._checked(f)
         base = f.start()
+        if isinstance(f, AdjointMap):
+            return base, 0
         both = torch.cat([base, f.bias], 1)
         if self._knows(f):
             guess = torch.addmm(base, both, self.start)
         else:
             stack = powers(f, base, self.spectral_start.shape[1] - 1)
-            guess = torch.addmm(base, both, _assemble(self.spectral_start, stack))
-        return into_range(f, guess), 0
+            guess = torch.addmm(base, both, assemble(self.spectral_start, stack))
+        return f.into_range_(guess), 0
 
-    def init(self, f: EquilibriumMap, z0: Tensor) -> Momentum:
+    def init(self, f: FixedPointMap, z0: Tensor) -> Momentum:
         """The matrices of each step: as fitted, or rebuilt where W has changed since."""
-        self._check(f)
+        f = self._checked(f)
         if self._knows(f):
             full = self.right.shape[1] == 0
             steps = [
@@ -133,7 +124,7 @@ class Learned:
             ]
         else:
             stack = powers(f, z0, self.spectral.shape[2] - 1)
-            steps = [(_assemble(one, stack), None) for one in self.spectral]
+            steps = [(assemble(one, stack), None) for one in self.spectral]
         return Momentum(f, z0.clone(), steps)
 
     def step(self, z: Tensor, fz: Tensor, state: Momentum) -> tuple[Tensor, Momentum]:
@@ -146,7 +137,7 @@ class Learned:
         proposed = mixed.add_(fz) if right is None else torch.addmm(fz, mixed, right)
         state.previous.copy_(z)
         state.count += 1
-        return into_range(state.f, proposed), state
+        return state.f.into_range_(proposed), state
 
     def adapt(self, model: IGNN, data: Data, **options: Any) -> Learned:
         """A solver for a changed model or graph: fitted anew, without labels, in about a second."""
@@ -155,19 +146,24 @@ class Learned:
         kept = {name: self.details[name] for name in ("steps", "rank") if name in self.details}
         return fit_solver(model, data, **{**kept, **options})  # type: ignore[return-value]
 
-    def _check(self, f: EquilibriumMap) -> None:
+    def _checked(self, f: FixedPointMap) -> FeatureMap:
+        if not isinstance(f, FeatureMap):
+            raise InputError(f"a learned solver solves equilibrium maps, not {type(f).__name__}")
         if f.weight.shape != self.weight.shape:
             raise InputError(
                 f"this solver was learnt for node states of width {self.width}, but the model has "
                 f"width {f.weight.shape[0]}: fit a solver for this model"
             )
+        return f
 
-    def _knows(self, f: EquilibriumMap) -> bool:
+    def _knows(self, f: FeatureMap) -> bool:
+        if isinstance(f, AdjointMap):
+            return False
         change = torch.linalg.norm(f.weight - self.weight)
         return bool(change <= _WEIGHT_CHANGE * torch.linalg.norm(self.weight))
 
 
-def _assemble(coefficients: Tensor, stack: Tensor) -> Tensor:
+def assemble(coefficients: Tensor, stack: Tensor) -> Tensor:
     """The ``2d x d`` matrix of two polynomials: coefficients ``2 x q``, powers ``q x d x d``."""
     both = torch.einsum("hq,qij->hij", coefficients.to(stack.dtype), stack)
     return both.reshape(-1, both.shape[-1])
