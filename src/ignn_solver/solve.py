@@ -76,7 +76,8 @@ class Solution:
         statuses: How the solve of each graph ended.
         residuals: Relative residual of each graph, ``num_graphs``, float64.
         evals: Evaluations of f spent on each graph until it stopped, initializer included.
-        trace: Relative residuals at every evaluation, ``evaluations x num_graphs``.
+        trace: Relative residuals at every evaluation, ``evaluations x num_graphs``; infinite where
+            a value was not finite.
         seconds: Time since the start at every evaluation.
         node_residual: Norm of each node's row of ``f(z) - z``, ``n``.
         rejected: Proposed steps that the safeguard replaced, per graph.
@@ -215,10 +216,10 @@ class _Loop:
         size = self.adjacency.sum_per_graph(value_sq)
         # Zero over zero is the fixed point 0, reached exactly.
         relative = torch.where(total == 0, 0.0, (total / size).sqrt())
-        self.trace.append(relative)
-        self.seconds.append(time.perf_counter() - self.started)
         finite = torch.isfinite(total) & torch.isfinite(size)
         relative = torch.where(finite, relative, torch.inf)
+        self.trace.append(relative)
+        self.seconds.append(time.perf_counter() - self.started)
         reached = relative <= self.tol
         lower = self.active & ((relative < self.residuals) | (len(self.trace) == 1))
         self._keep(evaluation, lower)
@@ -252,7 +253,7 @@ class _Loop:
             memory = buffer.untyped_storage().data_ptr()
             if all(used.untyped_storage().data_ptr() != memory for used in in_use):
                 return buffer
-        buffer = torch.empty_like(self.f.bias)
+        buffer = torch.empty_like(self.f.bias, memory_format=torch.contiguous_format)
         self.buffers.append(buffer)
         return buffer
 
@@ -303,4 +304,5 @@ def _report(solution: Solution, tol: float, on_failure: str) -> None:
     )
     if on_failure == "raise":
         raise SolveError(message, solution)
-    warnings.warn(message, RuntimeWarning, stacklevel=3)
+    # Past this function, solve and the wrapper that no_grad puts around it: the caller.
+    warnings.warn(message, RuntimeWarning, stacklevel=4)

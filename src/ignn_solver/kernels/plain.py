@@ -1,4 +1,4 @@
-"""The kernels in plain torch: any device, any floating type."""
+"""The kernels in plain torch: any device that torch has sparse products for."""
 
 from __future__ import annotations
 
