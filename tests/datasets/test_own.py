@@ -172,6 +172,8 @@ def test_json_split(folder: Path) -> None:
         ("edges.csv", "ann,bob,1\nann,cy,x\n", "edges.csv, line 2: 'x' is not a number"),
         ("edges.csv", "ann,bob,1\nann,cy,-1\n", "edges.csv, line 2: the weight is negative"),
         ("edges.csv", "source,target\n", "has no edges"),
+        ("edges.csv", "ann,bob\n,cy\n", "edges.csv, line 2: an end of the edge has no id"),
+        ("x.csv", "ann,1\n,1\n", "x.csv, line 2: the node has no id"),
         ("x.csv", "ann,1,2\nbob,1\n", "x.csv, line 2: 2 cells where 3"),
         ("x.csv", "ann,1,2\nbob,1,x\n", "x.csv, line 2: 'x' is not a number"),
         ("x.csv", "ann,1,2\nbob,1,nan\n", "x.csv, line 2: 'nan' is not finite"),
@@ -261,3 +263,47 @@ def test_missing_and_unknown_files_are_named(folder: Path, part: str) -> None:
     (folder / "a.docx").touch()
     with pytest.raises(InputError, match=rf"{part} are read from .* not a\.docx"):
         load(folder, **{part: "a.docx"})
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=40),
+    st.booleans(),
+)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_quick_way_gives_what_the_general_way_gives(folder: Path, pairs, header: bool) -> None:
+    head = "source,target\n\n" if header else ""
+    (folder / "quick.csv").write_text(head + "".join(f"{a},{b}\n" for a, b in pairs))
+    (folder / "general.csv").write_text(head + "".join(f'"{a}", {b}\n' for a, b in pairs))
+    one, two = from_files(folder / "quick.csv"), from_files(folder / "general.csv")
+    assert torch.equal(one.edge_index, two.edge_index)
+    assert one.node_ids.tolist() == two.node_ids.tolist()
+    assert sorted(
+        (one.node_ids[a], one.node_ids[b]) for a, b in one.edge_index.T.tolist()
+    ) == sorted(pairs)
+
+
+def test_ids_with_leading_zeros_stay_apart(folder: Path) -> None:
+    (folder / "edges.csv").write_text("07,7\n7,8\n")
+    data = from_files(folder / "edges.csv")
+    assert data.node_ids.tolist() == ["07", "7", "8"]
+
+
+def test_the_line_of_an_unknown_number_is_named(folder: Path) -> None:
+    (folder / "edges.csv").write_text("source,target\n0,1\n\n1,9\n")
+    np.save(folder / "x.npy", np.zeros((3, 2)))
+    with pytest.raises(InputError, match=r"edges\.csv, line 4: there is no node '9'"):
+        from_files(folder / "edges.csv", features=folder / "x.npy")
+    (folder / "x.csv").write_text("0,1\n1,1\nnine,1\n")
+    with pytest.raises(InputError, match=r"edges\.csv, line 4: there is no node '9'"):
+        from_files(folder / "edges.csv", features=folder / "x.csv")
+    (folder / "edges.csv").write_text("0,1\n1,2,3\n")
+    with pytest.raises(InputError, match=r"edges\.csv, line 2: 3 values where 2"):
+        from_files(folder / "edges.csv")
+
+
+def test_numbers_and_text_meet(folder: Path) -> None:
+    (folder / "edges.csv").write_text("0,1\n1,0\n")
+    (folder / "x.csv").write_text("nine,9\n1,1\n0,0\n")
+    data = from_files(folder / "edges.csv", features=folder / "x.csv")
+    assert data.node_ids.tolist() == ["nine", "1", "0"]
+    assert data.edge_index.tolist() == [[1, 2], [2, 1]]

@@ -43,7 +43,7 @@ class Nodes:
             return cls([str(i) for i in range(matrix.shape[0])], "the features")
         if edges.count is not None:
             return cls([str(i) for i in range(edges.count)], edges.path.name)
-        occurring = set(edges.source) | set(edges.target)
+        occurring = set(edges.occurring())
         if labels is not None and is_table(labels):
             table = read_own_table(labels, (2, 2), "id,label").without_header(is_label_header)
             occurring.update(cells[0] for cells in table.rows)
@@ -59,12 +59,23 @@ class Nodes:
         """Number of each id."""
         return {name: number for number, name in enumerate(self.names)}
 
-    @property
+    @cached_property
     def ids(self) -> np.ndarray:
         """The ids as the user wrote them: whole numbers if all are, else text."""
         if all(_is_whole(name) for name in self.names):
             return np.array([int(name) for name in self.names], dtype=np.int64)
         return np.array(self.names)
+
+    def numbers_of(self, values: np.ndarray) -> np.ndarray:
+        """Numbers of ids that are whole numbers; -1 for those unknown."""
+        ids = self.ids
+        if ids.dtype.kind != "i":
+            distinct, places = np.unique(values, return_inverse=True)
+            known = [self.numbers.get(str(value), -1) for value in distinct.tolist()]
+            return np.array(known, dtype=np.int64)[places].reshape(values.shape)
+        order = np.argsort(ids, kind="stable")
+        found = order[np.minimum(np.searchsorted(ids[order], values), len(ids) - 1)]
+        return np.where(ids[found] == values, found, -1)
 
     def number(self, name: str, where: str) -> int:
         """Number of an id; ``where`` names its file and line if it is unknown."""

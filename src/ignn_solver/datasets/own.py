@@ -16,7 +16,7 @@ from .archives import Archive
 from .attributed import read_array, read_attributed, read_csr
 from .data import NodeData, csr_tensor, feature_tensor, node_data
 from .nodes import Nodes
-from .own_edges import Edges, read_edges
+from .own_edges import Edges, edges_of_arrays, edges_of_matrix, read_edges
 from .own_labels import read_labels, read_split
 from .splits import Parts, check, masks
 from .tables import is_table, read_own_table
@@ -125,12 +125,12 @@ def _graph(path: Path) -> tuple[Edges, Any, np.ndarray | None]:
     with Archive(path) as archive:
         if archive.has("adj_data.npy"):
             adjacency, features, labels = read_attributed(archive)
-            return Edges.of_matrix(path, adjacency), features, labels
+            return edges_of_matrix(path, adjacency), features, labels
         if archive.has("indptr.npy"):
-            return Edges.of_matrix(path, read_csr(archive)), None, None
+            return edges_of_matrix(path, read_csr(archive)), None, None
         pairs = read_array(archive, "edge_index")
         weight = read_array(archive, "edge_weight") if archive.has("edge_weight.npy") else None
-        return Edges.of_arrays(path, pairs, weight), None, None
+        return edges_of_arrays(path, pairs, weight), None, None
 
 
 def _features(name: str | Path | None, inside: Any, edges: Path) -> tuple[list[str] | None, Any]:
@@ -149,6 +149,8 @@ def _features(name: str | Path | None, inside: Any, edges: Path) -> tuple[list[s
         )
         seen: dict[str, int] = {}
         for row, cells in enumerate(table.rows):
+            if not cells[0]:
+                raise InputError(f"{table.where(row)}: the node has no id")
             if seen.setdefault(cells[0], row) != row:
                 raise InputError(f"{table.where(row)}: node {cells[0]!r} has a row already")
         return list(seen), matrix
