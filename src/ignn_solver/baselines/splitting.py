@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from .. import kernels
 from ..adjacency import Adjacency
 from ..equilibrium import Contraction, Evaluation
 from ..errors import InputError
@@ -32,7 +32,8 @@ class SplittingMap:
         adjacency: A, ``n x n``.
         weight: W, ``d x d``.
         bias: b, ``n x d``.
-        prox: relu for the equilibrium itself; the mask of its active entries for its gradient.
+        active: The 0-1 mask of the active entries, ``n x d``, whose product is prox in the backward pass;
+            ``None`` in the forward pass, where prox is relu.
         alpha: The step.
         terms: Products of the Neumann series; 0 chooses forward-backward.
     """
@@ -40,7 +41,7 @@ class SplittingMap:
     adjacency: Adjacency
     weight: Tensor
     bias: Tensor
-    prox: Callable[[Tensor], Tensor]
+    active: Tensor | None
     alpha: float
     terms: int = 0
 
@@ -52,6 +53,10 @@ class SplittingMap:
     def start(self) -> Tensor:
         """A point that needs no pass over the edges."""
         return self.prox(self.alpha * self.bias)
+
+    def prox(self, z: Tensor) -> Tensor:
+        """relu, or the mask."""
+        return torch.relu(z) if self.active is None else self.active * z
 
     def product(self, z: Tensor) -> Tensor:
         """``A z W``, the unit of work."""
@@ -76,6 +81,13 @@ class SplittingMap:
 
     def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
         """One step from ``z``, and the squared row norms of what it changed and of where it led."""
+        if self.terms == 0 and self.alpha == 1:
+            # A full forward-backward step is what the fused kernel evaluates.
+            activation = "relu" if self.active is None else None
+            matrix, projected = self.adjacency.matrix, z @ self.weight
+            return Evaluation(
+                *kernels.evaluate(matrix, projected, self.bias, z, activation, self.active, out)
+            )
         value = self.apply(z)
         if out is not None:
             value = out.copy_(value)
@@ -130,16 +142,16 @@ class Splitting:
         adjacency: Adjacency,
         weight: Tensor,
         bias: Tensor,
-        prox: Callable[[Tensor], Tensor],
+        active: Tensor | None,
         tol: float,
     ) -> tuple[Tensor, int]:
         """The Z that solves ``Z = prox(A Z W + b)``, and the products it took."""
         terms = self.terms(tol)
-        step = SplittingMap(adjacency, weight, bias, prox, self.alpha, terms)
+        step = SplittingMap(adjacency, weight, bias, active, self.alpha, terms)
         # A short step changes little even far from the end.
         wanted = tol * min(1.0, self.alpha)
         solution = solve(step, self.solver, tol=wanted, max_evals=self.max_evals)
-        return prox(solution.value), solution.num_evals * max(1, terms)
+        return step.prox(solution.value), solution.num_evals * max(1, terms)
 
 
 class _MonotoneEquilibrium(torch.autograd.Function):
@@ -147,7 +159,7 @@ class _MonotoneEquilibrium(torch.autograd.Function):
     def forward(
         ctx: Any, weight: Tensor, bias: Tensor, adjacency: Adjacency, splitting: Splitting
     ) -> Tensor:
-        z, products = splitting.fixed_point(adjacency, weight, bias, torch.relu, splitting.tol)
+        z, products = splitting.fixed_point(adjacency, weight, bias, None, splitting.tol)
         splitting.products = (products, 0)
         ctx.adjacency, ctx.splitting = adjacency, splitting
         ctx.save_for_backward(weight, z)
@@ -160,7 +172,7 @@ class _MonotoneEquilibrium(torch.autograd.Function):
         splitting, transposed = ctx.splitting, ctx.adjacency.transpose
         active = (z > 0).to(z.dtype)
         u, products = splitting.fixed_point(
-            transposed, weight.T, grad.contiguous(), lambda v: active * v, splitting.tol / 10
+            transposed, weight.T, grad.contiguous(), active, splitting.tol / 10
         )
         splitting.products = (splitting.products[0], products)
         return z.T @ transposed.matmul(u), u, None, None
