@@ -9,6 +9,7 @@ import typer
 from ..errors import InputError
 from .datasets import datasets
 from .demo import demo
+from .reproduce import reproduce
 from .train import train
 
 app = typer.Typer(
@@ -21,7 +22,7 @@ app = typer.Typer(
 )
 
 
-for command in (datasets, demo, train):
+for command in (datasets, demo, train, reproduce):
     app.command()(command)
 
 
