@@ -5,6 +5,8 @@ from .adjacency import Adjacency
 from .adjoint import implicit, unrolled
 from .equilibrium import Contraction, EquilibriumMap
 from .errors import InputError
+from .learning.fit import fit_solver
+from .learning.store import load_solver
 from .nn.classifiers import IGNN, Prediction
 from .nn.conv import IGNNConv
 from .solve import Solution, SolveError, Status, solve
@@ -30,8 +32,10 @@ __all__ = [
     "accuracy",
     "datasets",
     "fit",
+    "fit_solver",
     "implicit",
     "load_model",
+    "load_solver",
     "save_model",
     "solve",
     "solvers",

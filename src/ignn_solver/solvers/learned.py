@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -97,7 +98,8 @@ class Learned:
 
     def to(self, *args: Any, **kwargs: Any) -> Learned:
         """Move or convert, as ``torch.Tensor.to``."""
-        return replace(self, **{n: t.to(*args, **kwargs) for n, t in self.tensors().items()})
+        moved: dict[str, Any] = {n: t.to(*args, **kwargs) for n, t in self.tensors().items()}
+        return replace(self, **moved)
 
     def initial(self, f: FixedPointMap) -> tuple[Tensor, int]:
         """The first point, from b alone: no pass over the edges."""
@@ -139,12 +141,20 @@ class Learned:
         state.count += 1
         return state.f.into_range_(proposed), state
 
+    def save(self, folder: str | Path) -> Path:
+        """Write the solver into a folder; ``ignn_solver.load_solver`` reads it."""
+        from ..learning.store import save_solver
+
+        return save_solver(self, folder)
+
     def adapt(self, model: IGNN, data: Data, **options: Any) -> Learned:
         """A solver for a changed model or graph: fitted anew, without labels, in about a second."""
         from ..learning.fit import fit_solver
 
-        kept = {name: self.details[name] for name in ("steps", "rank") if name in self.details}
-        return fit_solver(model, data, **{**kept, **options})  # type: ignore[return-value]
+        kept: dict[str, Any] = {name: self.details[name] for name in ("steps", "rank")}
+        adapted = fit_solver(model, data, **(kept | options))
+        assert isinstance(adapted, Learned)
+        return adapted
 
     def _checked(self, f: FixedPointMap) -> FeatureMap:
         if not isinstance(f, FeatureMap):

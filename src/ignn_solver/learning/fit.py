@@ -1,0 +1,182 @@
+"""``fit_solver``: learn a solver for one model on one graph, in seconds and without labels."""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..equilibrium import EquilibriumMap
+from ..errors import InputError
+from ..solve import solve
+from ..solvers.learned import Learned
+from ..solvers.mixed import MixedAnderson
+from .initializer import initializer as make_initializer
+from .losses import LossWeights
+from .mixer import Mixer
+from .momentum import MomentumOptions, fit_momentum
+from .unroll import UnrollOptions, train_unrolled
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from ..nn.classifiers import IGNN
+
+LearnedSolver = Learned | MixedAnderson
+
+#: What each preset of the paper's family is made of.
+PAPER_PRESETS: dict[str, dict[str, Any]] = {
+    "learned-paper": {"mixer": "gn", "initializer": "mlp"},
+    "learned-nn": {"mixer": "nn", "initializer": "mlp"},
+    "learned-aa": {"mixer": "aa", "initializer": "mlp"},
+}
+PRESETS = ("learned", *PAPER_PRESETS)
+
+#: How closely the equilibrium to learn from is solved.
+_TOLERANCE = 1e-6
+
+
+def fit_solver(
+    model: IGNN,
+    data: Data,
+    preset: str = "learned",
+    *,
+    steps: int | None = None,
+    seed: int = 0,
+    progress: bool | None = None,
+    **options: Any,
+) -> LearnedSolver:
+    """Learn a solver for this model on this graph; no labels are used.
+
+    Args:
+        model: The trained model.
+        data: The graph to learn on.
+        preset: ``"learned"`` (the default: closed forms, no training loop), ``"learned-paper"``
+            (IGNN-Solver exactly as published), ``"learned-nn"`` or ``"learned-aa"`` (its variants).
+        steps: Steps with parameters of their own (``"learned"``), or unrolled in training (K).
+        seed: Makes everything random.
+        progress: Show a progress bar; by default on a terminal.
+        **options: For ``"learned"``: ``rank``, ``ridge``, ``degree``. For the others: ``mixer``,
+            ``initializer``, ``window``, ``compressed``, ``hidden``, ``scope``, ``density``,
+            ``sparsifier``, ``iterations``, ``lr``, ``lambda_reconstruction``, ``lambda_initial``,
+            ``lambda_alpha``, ``schedule``, ``memory``, ``safeguard``.
+
+    Returns:
+        The solver: pass it to ``model.predict(data, solver=...)``.
+
+    Raises:
+        InputError: For an unknown preset or option, or a graph that does not fit the model.
+    """
+    if preset not in PRESETS:
+        raise InputError(f"unknown preset {preset!r}: choose one of {', '.join(PRESETS)}")
+    started = time.perf_counter()
+    f, solution = equilibrium(model, data)
+    if preset == "learned":
+        chosen = _momentum_options(steps, seed, options)
+        learned: LearnedSolver = fit_momentum(f, solution, chosen)
+    else:
+        learned = _new_mixed(f, preset, seed, steps, dict(PAPER_PRESETS[preset]), options)
+        unrolled = _unroll_options(steps, seed, options)
+        history = train_unrolled(learned, f, solution, unrolled, progress)
+        learned.details["history"] = [entry["last_error"] for entry in history]
+    learned.details["seconds"] = time.perf_counter() - started
+    return learned
+
+
+def equilibrium(model: IGNN, data: Data) -> tuple[EquilibriumMap, Tensor]:
+    """The model's map on this graph, frozen, and its fixed point to a tight tolerance."""
+    training = model.training
+    model.eval()
+    with torch.no_grad():
+        f = model.equilibrium_map(data).detach()
+    model.train(training)
+    return f, solve(f, tol=_TOLERANCE).value
+
+
+def adapt_mixed(
+    solver: MixedAnderson, model: IGNN, data: Data, *, steps: int, **options: Any
+) -> MixedAnderson:
+    """A copy of the solver after a few more unsupervised updates on this model and graph."""
+    adapted = replace(
+        solver,
+        initializer=copy.deepcopy(solver.initializer),
+        mixer=copy.deepcopy(solver.mixer),
+        details=dict(solver.details),
+    )
+    f, solution = equilibrium(model, data)
+    unrolled = _unroll_options(solver.details.get("steps"), 0, {"iterations": steps, **options})
+    train_unrolled(adapted, f, solution, unrolled, progress=False)
+    return adapted
+
+
+def _momentum_options(steps: int | None, seed: int, options: dict[str, Any]) -> MomentumOptions:
+    known = {"rank", "ridge", "degree"}
+    _refuse_unknown(options.keys() - known, known)
+    defaults = MomentumOptions()
+    return replace(defaults, seed=seed, steps=steps or defaults.steps, **options)
+
+
+_LOSSES = {
+    "lambda_reconstruction": "reconstruction",
+    "lambda_initial": "initial",
+    "lambda_alpha": "alpha",
+    "schedule": "schedule",
+}
+_PARTS = {"mixer", "initializer", "window", "compressed", "hidden", "scope"}
+_SOLVER = {"density", "sparsifier", "safeguard"}
+_TRAINING = {"iterations", "lr", "memory"}
+
+
+def _refuse_unknown(unknown: set[str], known: set[str]) -> None:
+    if unknown:
+        raise InputError(f"unknown option {min(unknown)!r}: known are {', '.join(sorted(known))}")
+
+
+def _unroll_options(steps: int | None, seed: int, options: dict[str, Any]) -> UnrollOptions:
+    losses = LossWeights(**{_LOSSES[k]: v for k, v in options.items() if k in _LOSSES})
+    training = {key: value for key, value in options.items() if key in _TRAINING}
+    defaults = UnrollOptions()
+    return replace(defaults, steps=steps or defaults.steps, seed=seed, losses=losses, **training)
+
+
+def _new_mixed(
+    f: EquilibriumMap,
+    preset: str,
+    seed: int,
+    steps: int | None,
+    parts: dict[str, Any],
+    options: dict[str, Any],
+) -> MixedAnderson:
+    known = _PARTS | _SOLVER | _TRAINING | _LOSSES.keys()
+    _refuse_unknown(options.keys() - known, known)
+    parts |= {key: value for key, value in options.items() if key in _PARTS}
+    width = f.weight.shape[0]
+    in_channels = None if f.features is None else int(f.features.shape[1])
+    recorded = {
+        "preset": preset,
+        "width": width,
+        "in_channels": in_channels,
+        "steps": steps,
+        **parts,
+    }
+    solver_options = {key: value for key, value in options.items() if key in _SOLVER}
+    solver_options.setdefault("safeguard", False)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return make_mixed(recorded, **solver_options)
+
+
+def make_mixed(details: dict[str, Any], **options: Any) -> MixedAnderson:
+    """An untrained solver of the paper's family with the parts that ``details`` names."""
+    width = details["width"]
+    guess = make_initializer(details["initializer"], width, details["in_channels"])
+    names = ("window", "compressed", "hidden", "scope")
+    chosen = {name: details[name] for name in names if name in details}
+    kind = details["mixer"]
+    mixer = None if kind == "aa" else Mixer(kind, width, **chosen)
+    window = chosen.get("window", 5)
+    return MixedAnderson(guess, mixer, window=window, details=details, **options)
