@@ -11,6 +11,9 @@ from ..adjacency import Adjacency
 from ..equilibrium import FixedPointMap
 from ..errors import InputError
 
+#: A residual that is exactly 0 counts as this share of the largest one, and so gets all the weight.
+_SMALLEST_SHARE = 1e-12
+
 
 @dataclass
 class History:
@@ -82,9 +85,9 @@ class Anderson:
     Attributes:
         window: How many past steps to use besides the newest, m.
         beta: Mixing between images (1) and iterates (0).
-        ridge: Tikhonov term, relative to the largest residual in the window.
+        ridge: Tikhonov term of the least-squares system, relative to the residuals' own sizes.
         scope: One set of weights per ``"graph"`` or per ``"node"``.
-        condition_limit: Forget the past when the least-squares system is worse conditioned than this.
+        condition_limit: Take a plain step when the least-squares system is worse conditioned than this.
         safeguard: Let the loop replace steps that do not lower the residual enough.
     """
 
@@ -118,15 +121,18 @@ class Anderson:
         r"""The least-squares weights :math:`\alpha`, ``owners x filled``; they sum to 1."""
         count = state.filled
         gram = state.gram[:, :count, :count]
-        scale = gram.diagonal(dim1=-2, dim2=-1).amax(-1).clamp_min(torch.finfo(gram.dtype).tiny)
-        scaled = gram / scale[:, None, None]
+        size = gram.diagonal(dim1=-2, dim2=-1).sqrt()
+        largest = size.amax(-1, keepdim=True).clamp_min(torch.finfo(gram.dtype).tiny)
+        # Scaled to cosines, so that the ridge does not drown the smallest residuals of the window.
+        share = (size / largest).clamp_min(_SMALLEST_SHARE)
+        scale = share * largest
+        cosines = torch.nan_to_num(gram / scale[:, :, None] / scale[:, None, :])
         eye = torch.eye(count, dtype=gram.dtype, device=gram.device)
-        vectors_values = torch.linalg.eigh(torch.nan_to_num(scaled) + self.ridge * eye)
-        values = vectors_values.eigenvalues
-        vectors = vectors_values.eigenvectors
+        values, vectors = torch.linalg.eigh(cosines + self.ridge * eye)
         ill = values[:, -1] > self.condition_limit * values[:, 0].clamp_min(0)
         inverse = values.clamp_min(self.ridge).reciprocal()
-        solved = (vectors * inverse[:, None, :] * vectors.sum(-2)[:, None, :]).sum(-1)
+        along = (vectors / share[:, :, None]).sum(-2)
+        solved = (vectors * (inverse * along)[:, None, :]).sum(-1) / share
         weights = solved / solved.sum(-1, keepdim=True)
         newest = torch.zeros_like(weights)
         newest[:, state.newest] = 1
