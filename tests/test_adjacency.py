@@ -4,11 +4,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import DOUBLE, GRAPHS, Graph, graphs
 from torch_geometric.data import Batch, Data
 
 from ignn_solver.adjacency import Adjacency
 from ignn_solver.errors import InputError
+from problems import DOUBLE, GRAPHS, Graph, graphs
 
 
 def to_dense(adjacency: Adjacency) -> torch.Tensor:

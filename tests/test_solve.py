@@ -8,8 +8,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import ACTIVATIONS, DOUBLE, GRAPHS, SOLVERS, Graph, graphs, linear, maps, nonlinear
-from problems import weight_of, zero
 from torch import Tensor
 
 from ignn_solver.equilibrium import Contraction, EquilibriumMap, Evaluation, FixedPointMap
@@ -17,6 +15,19 @@ from ignn_solver.errors import InputError
 from ignn_solver.nn.parametrize import PARAMETRIZATIONS
 from ignn_solver.solve import SolveError, Status, solve
 from ignn_solver.solvers import Anderson, Picard
+from problems import (
+    ACTIVATIONS,
+    DOUBLE,
+    GRAPHS,
+    SOLVERS,
+    Graph,
+    graphs,
+    linear,
+    maps,
+    nonlinear,
+    weight_of,
+    zero,
+)
 
 GUARANTEED = [name for name in SOLVERS if name == "picard" or "safeguarded" in name]
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import DOUBLE
 
 from ignn_solver.errors import InputError
 from ignn_solver.sparse import SparseMatrix, entry_dots
+from problems import DOUBLE
 
 
 def random_coo(rows: int, columns: int, entries: int) -> tuple[torch.Tensor, ...]:

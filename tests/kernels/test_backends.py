@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from problems import DOUBLE
 
 from ignn_solver import kernels
 from ignn_solver.kernels import compiled, plain
 from ignn_solver.sparse import SparseMatrix
+from problems import DOUBLE
 
 TOLERANCE = {torch.float32: 1e-6, DOUBLE: 1e-12}
 
