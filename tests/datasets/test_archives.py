@@ -140,3 +140,8 @@ def test_damaged_content_is_noticed(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.zip"):
         Archive(tmp_path / "none.zip")
+
+
+def test_an_empty_folder_called_slash_does_no_harm(tmp_path: Path) -> None:
+    with Archive(write_zip(tmp_path / "a.zip", {"/": b"", **MEMBERS})) as archive:
+        assert sorted(archive.names()) == sorted(MEMBERS)

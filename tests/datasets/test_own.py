@@ -307,3 +307,9 @@ def test_numbers_and_text_meet(folder: Path) -> None:
     data = from_files(folder / "edges.csv", features=folder / "x.csv")
     assert data.node_ids.tolist() == ["nine", "1", "0"]
     assert data.edge_index.tolist() == [[1, 2], [2, 1]]
+
+
+def test_ids_longer_than_any_number_stay_apart(folder: Path) -> None:
+    (folder / "edges.csv").write_text(f"{10**20},{10**20 + 1}\n1,2\n")
+    data = from_files(folder / "edges.csv")
+    assert set(data.node_ids.tolist()) == {str(10**20), str(10**20 + 1), "1", "2"}

@@ -55,11 +55,11 @@ def test_several_classes_a_node(empty_home: Path) -> None:
         ("adj_list.txt", "1 1\n3 0 2\n" + "0\n" * 4, "line 2: 3 neighbours are announced and 2"),
         ("adj_list.txt", "1 1\n", "has 1 lines but meta.txt says 6 nodes"),
         ("adj_list.txt", "1 1\n1 6\n" + "0\n" * 4, "line 2: there is no node 6"),
-        ("adj_list.txt", "1 1\n1 b\n", "line 2: 'b' is not a whole number"),
+        ("adj_list.txt", "1 1\n1 b\n", "line 2: 'b' is not a whole number that fits"),
         ("label.txt", "1 0\n", "is 1 x 2 but meta.txt says 6 nodes and 2 classes"),
         ("train_idx-0.06.txt", "0\n2\n", "class 1 has no training node"),
         ("train_idx-0.06.txt", "0\n1\n3\n", "in both the train and the test part"),
-        ("meta.txt", "six 2\n", "meta.txt, line 1: 'six' is not a whole number"),
+        ("meta.txt", "six 2\n", "meta.txt, line 1: 'six' is not a whole number that fits"),
     ],
 )
 def test_bad_files_are_refused(empty_home: Path, file: str, content: str, message: str) -> None:

@@ -72,7 +72,7 @@ def test_features_must_be_finite(value: str) -> None:
 
 
 def test_whole_numbers_are_not_rounded() -> None:
-    with pytest.raises(InputError, match=r"line 1: '1\.5' is not a whole number"):
+    with pytest.raises(InputError, match=r"line 1: '1\.5' is not a whole number that fits"):
         text.read_table(io.BytesIO(b"1.5 2\n"), "f")
     big = 2**62 + 1
     assert text.read_table(io.BytesIO(f"{big}\n".encode()), "f")[0, 0] == big
@@ -107,5 +107,11 @@ def test_ragged_lines_keep_their_lengths(monkeypatch: pytest.MonkeyPatch) -> Non
         assert numbers.tolist() == [2, 5, 6, 0, 1, 9]
     with pytest.raises(InputError, match="line 2"):
         text.read_ragged(io.BytesIO(b"1\n\n2\n"), "f")
-    with pytest.raises(InputError, match="line 2: 'a' is not a whole number"):
+    with pytest.raises(InputError, match="line 2: 'a' is not a whole number that fits"):
         text.read_ragged(io.BytesIO(b"1\na 2\n"), "f")
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, 2**64, -(2**63), 10**30])
+def test_numbers_too_large_are_not_cut(value: int) -> None:
+    with pytest.raises(InputError, match=f"line 2: '{value}' is not a whole number that fits"):
+        text.read_table(io.BytesIO(f"1\n{value}\n".encode()), "f")

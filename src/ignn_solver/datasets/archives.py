@@ -67,7 +67,8 @@ class Archive:
 
     def _open_zip(self, file: Path | BinaryIO) -> None:
         self._zip = zipfile.ZipFile(file)
-        entries = self._zip.infolist()
+        # Dropbox puts a folder called "/" into the zips it makes; it holds nothing.
+        entries = [entry for entry in self._zip.infolist() if entry.filename.strip("/")]
         for entry in entries:
             self._check_name(entry.filename)
             if (entry.external_attr >> 16) & 0o170000 == 0o120000:

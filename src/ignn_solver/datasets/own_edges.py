@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .nodes import Nodes
 
 _SOURCES = ("source", "src", "from", "u", "node1", "id1")
-_LEADING_ZERO = re.compile(rb"(?<![0-9])0[0-9]")
+_NOT_PLAIN = re.compile(rb"(?<![0-9])0[0-9]|[0-9]{19}")
 
 
 @dataclass
@@ -137,8 +137,8 @@ def _read_whole_numbers(path: Path) -> Edges | None:
         # The line stays, empty, so that lines keep their numbers.
         content = newline + body
     plain = not content.translate(None, b"0123456789,\r\n")
-    # "07" and "7" are two ids, so that text it must be.
-    if not plain or not content.strip() or _LEADING_ZERO.search(content):
+    # "07" and "7" are two ids, and 19 digits may not fit: such ids are text.
+    if not plain or not content.strip() or _NOT_PLAIN.search(content):
         return None
     if content.split(None, 1)[0].count(b",") != 1:
         return None

@@ -12,6 +12,7 @@ import scipy.sparse
 from ..errors import InputError
 
 _BLOCK = 8 * 1024 * 1024
+_LARGEST = np.iinfo(np.int64).max
 _COMMAS = bytes.maketrans(b",;\t\r", b"    ")
 
 
@@ -75,7 +76,10 @@ def read_rows(
         if values.size != filled.size * columns:
             raise _not_a_number(file, first, text, parsed_as)
         rows = values.reshape(-1, columns)
-        if parsed_as is np.float64 and not np.isfinite(rows).all():
+        # What does not fit comes out as infinite, or as the largest whole number there is.
+        largest = np.inf if parsed_as is np.float64 else _LARGEST
+        # Written so that a NaN, too, is not between.
+        if not ((rows > -largest) & (rows < largest)).all():
             raise _not_a_number(file, first, text, parsed_as)
         yield rows.astype(dtype, copy=False)
 
@@ -103,11 +107,13 @@ def _layout(
 
 
 def _not_a_number(file: str, first: int, text: bytes, kind: type) -> InputError:
-    convert, wanted = (int, "a whole number") if kind is np.int64 else (float, "a finite number")
+    convert, wanted = (
+        (int, "a whole number that fits") if kind is np.int64 else (float, "a finite number")
+    )
     for offset, row in enumerate(text.split(b"\n")):
         for value in row.split():
             try:
-                if np.isfinite(convert(value)):
+                if abs(convert(value)) < (_LARGEST if convert is int else np.inf):
                     continue
             except ValueError:
                 pass
