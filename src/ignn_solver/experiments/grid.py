@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import read_json, write_json
-from ..tasks.progress import bar
+from ..progress import bar
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from torch import Tensor
 from ..errors import InputError
 from ..solvers.learned import Learned
 from ..solvers.mixed import MixedAnderson
-from ..tasks.checkpoint import load_tensors, load_weights, save_tensors
+from ..tensors import load_tensors, load_weights, save_tensors
 from .fit import LearnedSolver, make_mixed
 
 _FORMAT = 1

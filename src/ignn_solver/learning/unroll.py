@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
-from ..tasks.progress import bar
+from ..progress import bar
 from .losses import LossWeights, relative_distance, total_loss
 from .parts import grow_part, part_map
 

@@ -11,20 +11,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ..errors import InputError
+from ..learning.alternate import Alternating
 from ..nn.base import NodeClassifier
 from ..nn.classifiers import IGNN, WarmStart
-from .checkpoint import (
-    RESUME,
-    WEIGHTS,
-    load_tensors,
-    load_weights,
-    pack_optimizer,
-    save_config,
-    save_tensors,
-    unpack_optimizer,
-)
+from ..progress import bar
+from ..tensors import load_tensors, load_weights, save_tensors
+from .checkpoint import RESUME, WEIGHTS, pack_optimizer, save_config, unpack_optimizer
 from .checks import check_training_data, loss_function, mask
-from .progress import bar
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -68,6 +62,7 @@ def fit(
     loss: str = "ce",
     seed: int = 0,
     warm_start: bool = True,
+    solver: str | None = None,
     run: str | Path | None = None,
     resume: bool = False,
     progress: bool | None = None,
@@ -89,6 +84,8 @@ def fit(
         loss: ``"ce"`` (cross-entropy) or ``"bce"`` (binary cross-entropy on one-hot labels).
         seed: Seeds the dropout; the same seed gives the same training.
         warm_start: Whether solves start from the last epoch's equilibria.
+        solver: ``"alternating"`` learns a solver along with an implicit model (the paper's appendix
+            B): after some epochs of plain iteration, and again from time to time.
         run: A folder for checkpoints.
         resume: Go on from ``run`` where an earlier training stopped.
         progress: Show a progress bar; by default on a terminal.
@@ -106,6 +103,7 @@ def fit(
     torch.manual_seed(seed)
     if isinstance(model, IGNN):
         model.warm_start = WarmStart() if warm_start else None
+    alternating = _alternating(model, data, solver)
     if training.folder is not None:
         if resume and (training.folder / RESUME).exists():
             training.restore()
@@ -114,6 +112,8 @@ def fit(
     with bar("training", epochs, progress) as shown:
         try:
             while result.epochs < epochs and result.epochs - result.best_epoch <= patience:
+                if alternating is not None:
+                    alternating.before(result.epochs)
                 entry = training.epoch()
                 shown.update(
                     result.epochs,
@@ -127,6 +127,14 @@ def fit(
             training.save()
     training.finish()
     return result
+
+
+def _alternating(model: NodeClassifier, data: Data, solver: str | None) -> Alternating | None:
+    if solver is None:
+        return None
+    if solver != "alternating" or not isinstance(model, IGNN):
+        raise InputError(f'fit takes solver="alternating" for an implicit model, not {solver!r}')
+    return Alternating(model, data)
 
 
 class _Training:
@@ -236,6 +244,7 @@ class _Training:
             self.model.load_state_dict(self.best)
         if isinstance(self.model, IGNN):
             self.model.warm_start = None
+            self.model.conv.solver = self.model.conv.backward_solver = None
         self.model.eval()
 
 

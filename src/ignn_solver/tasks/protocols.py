@@ -60,8 +60,7 @@ class Summary:
 def nested(folds: Sequence[Curves]) -> list[int]:
     """In each fold the epoch with the best validation accuracy; ties: least loss, then earliest."""
     return [
-        min(range(len(fold)), key=lambda i: (-fold.val[i], fold.val_loss[i], i))
-        for fold in folds
+        min(range(len(fold)), key=lambda i: (-fold.val[i], fold.val_loss[i], i)) for fold in folds
     ]
 
 

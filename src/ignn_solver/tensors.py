@@ -1,0 +1,54 @@
+"""Named tensors on disk: safetensors with JSON beside them, whole or not at all, no code in them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from .errors import InputError
+from .files import replacing
+
+
+def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: Any = None) -> None:
+    """Write tensors, and anything JSON can hold beside them, whole or not at all."""
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with replacing(path) as temporary:
+        try:
+            save_file(plain, temporary, {"json": json.dumps(metadata)})
+        except SafetensorError as error:
+            raise OSError(str(error)) from error
+
+
+def load_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], Any]:
+    """Read what ``save_tensors`` wrote; ``what`` names the file's role in the messages."""
+    if not path.is_file():
+        raise InputError(f"no {what} at {path}: train first, or name another folder")
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = json.loads((file.metadata() or {}).get("json", "null"))
+        return load_file(path), metadata
+    except (SafetensorError, json.JSONDecodeError, OSError, ValueError) as error:
+        raise InputError(
+            f"{what} {path} is truncated or corrupt ({error}): restore it or train again"
+        ) from error
+
+
+def load_weights(module: nn.Module, tensors: dict[str, Tensor], source: Path) -> None:
+    """Put tensors into a module, or say which one does not fit."""
+    expected = module.state_dict()
+    missing, extra = expected.keys() - tensors.keys(), tensors.keys() - expected.keys()
+    if missing or extra:
+        names = ", ".join(sorted(missing | extra)[:3])
+        raise InputError(f"{source} does not fit this model (parameters {names}): wrong model?")
+    for name, tensor in tensors.items():
+        if tensor.shape != expected[name].shape:
+            raise InputError(
+                f"{source} does not fit this model: {name} has shape {tuple(tensor.shape)}, "
+                f"not {tuple(expected[name].shape)}"
+            )
+    module.load_state_dict(tensors)
