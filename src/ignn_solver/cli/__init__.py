@@ -7,6 +7,7 @@ import sys
 import typer
 
 from ..errors import InputError
+from .bench import bench
 from .datasets import datasets
 from .demo import demo
 from .reproduce import reproduce
@@ -22,7 +23,7 @@ app = typer.Typer(
 )
 
 
-for command in (datasets, demo, train, reproduce):
+for command in (datasets, demo, train, reproduce, bench):
     app.command()(command)
 
 

@@ -27,6 +27,7 @@ DataDir = Annotated[
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
+_WIDTH = 160
 CLASSICAL = ("picard", "anderson", "broyden")
 
 
@@ -50,4 +51,7 @@ def show_table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
         table.add_column(column, justify="left" if position == 0 else "right")
     for row in rows:
         table.add_row(*map(str, row))
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=max(console.width, _WIDTH))  # what is read from a file may be wide
+    console.print(table)

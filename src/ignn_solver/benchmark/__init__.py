@@ -1,0 +1,1 @@
+"""Timing solvers against each other and against their peers: one process, everything counted."""
