@@ -103,11 +103,13 @@ class InfinityProjection(Parametrization):
             return
         sorted_, _ = magnitude[:, over].sort(dim=0, descending=True)
         ranks = torch.arange(1, sorted_.shape[0] + 1, device=sorted_.device).unsqueeze(1)
-        # Aim a rounding error inside, so that the sum itself stays within kappa.
-        excess = sorted_.cumsum(0) - self.kappa * (1 - 4 * torch.finfo(sorted_.dtype).eps)
+        excess = sorted_.cumsum(0) - self.kappa
         count = ((sorted_ * ranks) > excess).sum(0, keepdim=True)
         threshold = excess.gather(0, count - 1) / count
         shrunk = (magnitude[:, over] - threshold).clamp_min(0)
+        # A large column leaves a rounding error of its own size: the sum itself stays within kappa.
+        inside = self.kappa * (1 - len(shrunk) * torch.finfo(shrunk.dtype).eps)
+        shrunk *= (inside / shrunk.sum(0)).clamp_max(1)
         self.raw[:, over] = self.raw[:, over].sign() * shrunk
 
 
