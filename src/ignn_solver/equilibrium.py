@@ -98,6 +98,13 @@ _DERIVATIVES = {
 }
 
 
+def check_activation(name: str) -> None:
+    """Raise an ``InputError`` unless there is an activation called ``name``."""
+    if name not in kernels.ACTIVATIONS:
+        choices = ", ".join(kernels.ACTIVATIONS)
+        raise InputError(f"unknown activation {name!r}: choose one of {choices}")
+
+
 @dataclass(frozen=True)
 class EquilibriumMap:
     r"""The map :math:`f(Z) = \sigma(A (Z W) + b)` of an implicit graph network.
@@ -119,9 +126,7 @@ class EquilibriumMap:
     features: Tensor | None = None
 
     def __post_init__(self) -> None:
-        if self.activation not in kernels.ACTIVATIONS:
-            choices = ", ".join(kernels.ACTIVATIONS)
-            raise InputError(f"unknown activation {self.activation!r}: choose one of {choices}")
+        check_activation(self.activation)
         width = self.weight.shape[0]
         if self.weight.shape != (width, width):
             raise InputError(f"W must be square, not {tuple(self.weight.shape)}")

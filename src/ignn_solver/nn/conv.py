@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from ..adjacency import Adjacency
 from ..adjoint import BackwardSolve, implicit
 from ..cache import TensorCache
-from ..equilibrium import EquilibriumMap
+from ..equilibrium import EquilibriumMap, check_activation
 from ..solve import Solution, Solver, solve
 from .features import FeatureLinear, check_features
 from .parametrize import parametrization
@@ -73,6 +73,7 @@ class IGNNConv(nn.Module):
         max_evals: int = 300,
     ) -> None:
         super().__init__()
+        check_activation(activation)
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.activation = activation
