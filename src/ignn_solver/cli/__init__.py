@@ -10,7 +10,9 @@ from ..errors import InputError
 from .bench import bench
 from .datasets import datasets
 from .demo import demo
+from .fit_solver import fit_solver
 from .reproduce import reproduce
+from .solve import solve
 from .train import train
 
 app = typer.Typer(
@@ -23,7 +25,7 @@ app = typer.Typer(
 )
 
 
-for command in (datasets, demo, train, reproduce, bench):
+for command in (demo, datasets, train, fit_solver, solve, bench, reproduce):
     app.command()(command)
 
 

@@ -27,6 +27,9 @@ def train(
     kappa: Annotated[float | None, typer.Option(help="Contraction factor, in (0, 1).")] = None,
     epochs: Annotated[int | None, typer.Option(help="Most epochs.")] = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
+    solver: Annotated[
+        str | None, typer.Option(help="alternating: learn a solver along with the model.")
+    ] = None,
     seed: Seed = 0,
     run: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the run. Default: runs/NAME.")
@@ -74,7 +77,7 @@ def train(
     folder = run or Path("runs") / f"{name.replace(':', '-')}-{model}-{seed}"
     details = {"source": source, "recipe": chosen.source, "training": options, "seed": seed}
     result = _fit_or_say_how_to_go_on(
-        fit, network, data, folder, seed=seed, resume=resume,
+        fit, network, data, folder, seed=seed, resume=resume, solver=solver,
         progress=False if quiet else None, details=details, **options,
     )  # fmt: skip
     has_test = data.get("test_mask") is not None and bool(data.test_mask.any())

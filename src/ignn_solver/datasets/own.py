@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from .nodes import Nodes
 from .own_edges import Edges, edges_of_arrays, edges_of_matrix, read_edges
 from .own_labels import read_labels, read_split
 from .splits import Parts, check, masks
-from .tables import is_table, read_own_table
+from .tables import is_table, read_own_table, write_parquet
 
 
 def from_files(
@@ -85,28 +87,36 @@ def from_files(
     )
 
 
-def write_predictions(path: str | Path, data: NodeData, classes: Tensor) -> None:
-    """Write ``id,class`` for every node as CSV, under the ids and class names of ``data``.
+def write_predictions(path: str | Path, data: NodeData, classes: Tensor, **columns: Tensor) -> None:
+    """Write ``id,class`` and further columns for every node, under the user's own ids and classes.
 
     Args:
-        path: The file, written whole or not at all.
+        path: The file, ``.csv`` or ``.parquet``, written whole or not at all.
         data: The graph, as ``from_files`` or ``load`` gave it.
         classes: Predicted class number of each node.
-    """
-    import csv
-    import io
+        **columns: Further numbers for each node, by the name of their column.
 
-    ids = data.get("node_ids")
-    names = data.get("class_names")
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["id", "class"])
+    Raises:
+        InputError: For another kind of file, or parquet without the extra ``tables``.
+    """
+    path = Path(path)
+    ids, names = data.get("node_ids"), data.get("class_names")
     numbers = classes.tolist()
-    writer.writerows(
-        (node if ids is None else ids[node], number if names is None else names[number])
-        for node, number in enumerate(numbers)
-    )
-    files.write_text(Path(path), text.getvalue())
+    table: dict[str, Any] = {
+        "id": list(range(len(numbers))) if ids is None else list(ids),
+        "class": numbers if names is None else [names[number] for number in numbers],
+    }
+    table |= {name: column.tolist() for name, column in columns.items()}
+    if path.suffix == ".csv":
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
+        files.write_text(path, text.getvalue())
+    elif path.suffix == ".parquet":
+        write_parquet(path, table)
+    else:
+        raise InputError(f"predictions are written as .csv or .parquet, not {path.name}")
 
 
 def _existing(name: str | Path) -> Path:

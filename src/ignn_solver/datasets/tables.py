@@ -7,8 +7,10 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError
+from ..files import replacing
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
@@ -98,16 +100,27 @@ def _read_csv(path: Path) -> Table:
     return Table(path, rows, lines)
 
 
-def _read_parquet(path: Path) -> Table:
+def _pyarrow(path: Path) -> Any:
     try:
-        from pyarrow import ArrowException, parquet
+        import pyarrow.parquet
     except ImportError as error:
-        raise InputError(
-            f"reading {path.name} needs pyarrow: pip install 'ignn-solver[tables]'"
-        ) from error
+        raise InputError(f"{path.name} needs pyarrow: pip install 'ignn-solver[tables]'") from error
+    return pyarrow
+
+
+def write_parquet(path: Path, columns: dict[str, list[Any]]) -> None:
+    """Write columns of equal length as Parquet, whole or not at all."""
+    library = _pyarrow(path)
+    with replacing(path) as temporary:
+        library.parquet.write_table(library.table(columns), temporary)
+
+
+def _read_parquet(path: Path) -> Table:
+    library = _pyarrow(path)
     try:
-        columns: Iterable[list[object]] = [c.to_pylist() for c in parquet.read_table(path).columns]
-    except (OSError, ArrowException) as error:
+        table = library.parquet.read_table(path)
+        columns: Iterable[list[object]] = [column.to_pylist() for column in table.columns]
+    except (OSError, library.ArrowException) as error:
         raise InputError(f"cannot read {path}: {str(error).splitlines()[0]}") from error
     rows = [["" if v is None else str(v) for v in row] for row in zip(*columns, strict=True)]
     return Table(path, rows, list(range(1, len(rows) + 1)), "row")

@@ -1,0 +1,75 @@
+"""``ignn-solver fit-solver``: learn a solver for a trained model."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from .options import DataDir, Json, Quiet, Seed
+from .runs import Run, open_run
+
+
+def fit_solver(
+    run: Run,
+    preset: Annotated[
+        str, typer.Option(help="learned, learned-paper, learned-nn or learned-aa.")
+    ] = "learned",
+    steps: Annotated[
+        int | None, typer.Option(help="Steps with parameters of their own, or K.")
+    ] = None,
+    memory: Annotated[
+        float | None, typer.Option(help="GiB for the paper's training; larger graphs go in parts.")
+    ] = None,
+    seed: Seed = 0,
+    data_dir: DataDir = None,
+    json: Json = None,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a solver for the model of a run, without labels; it is kept beside the model.
+
+    Example: ignn-solver fit-solver runs/citeseer-ignn-0
+    """
+    from ..learning.fit import fit_solver as fit
+    from ..results import write_results
+    from ..solve import solve
+
+    started = time.perf_counter()
+    model, data = open_run(run, data_dir)
+    options = {} if memory is None or preset == "learned" else {"memory": memory}
+    solver = fit(
+        model, data, preset, steps=steps, seed=seed, progress=False if quiet else None, **options
+    )
+    path = solver.save(run)
+    f = model.equilibrium_map(data).detach()
+    rows = []
+    for tol in (1e-2, 1e-3, 1e-4):
+        plain = solve(f, tol=tol, on_failure="return")
+        learned = solve(f, solver, tol=tol, on_failure="return")
+        rows.append(
+            {
+                "tol": tol,
+                "picard_evals": plain.num_evals,
+                "evals": learned.num_evals,
+                "residual": learned.residual,
+                "converged": learned.converged,
+            }
+        )
+    seconds = solver.details["seconds"]
+    share = 100 * solver.num_parameters / model.num_parameters
+    typer.echo(
+        f"{preset}: learnt in {seconds:.1f} s, {solver.num_parameters:,} parameters ({share:.0f}% of the "
+        f"model's); kept in {path}"
+    )
+    for row in rows:
+        reached = "" if row["converged"] else f"  NOT reached: {row['residual']:.1e}"
+        typer.echo(
+            f"  relative residual {row['tol']:g}: {row['evals']} evaluations, "
+            f"plain iteration {row['picard_evals']}{reached}"
+        )
+    if json is not None:
+        write_results(
+            json, started, run=str(run), preset=preset, seconds=seconds,
+            parameters=solver.num_parameters, model_parameters=model.num_parameters, rows=rows,
+        )  # fmt: skip
