@@ -1,18 +1,12 @@
 """The one loop: what it counts, when it stops, what it returns, and what it never touches."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from torch import Tensor
 
-from ignn_solver.equilibrium import Contraction, EquilibriumMap, Evaluation, FixedPointMap
+from ignn_solver.equilibrium import Contraction, EquilibriumMap, Evaluation
 from ignn_solver.errors import InputError
-from ignn_solver.nn.parametrize import PARAMETRIZATIONS
 from ignn_solver.solve import SolveError, Status, solve
 from ignn_solver.solvers import Anderson, Picard
 from problems import (
@@ -20,214 +14,11 @@ from problems import (
     DOUBLE,
     GRAPHS,
     SOLVERS,
-    Graph,
-    graphs,
     linear,
-    maps,
     nonlinear,
     weight_of,
-    zero,
 )
-
-GUARANTEED = [name for name in SOLVERS if name == "picard" or "safeguarded" in name]
-
-
-class Counted:
-    """A map that counts its evaluations and remembers where they were."""
-
-    def __init__(self, f: EquilibriumMap) -> None:
-        self.f, self.points = f, []
-        self.adjacency, self.contraction, self.bias = f.adjacency, f.contraction, f.bias
-
-    def start(self) -> Tensor:
-        return self.f.start()
-
-    def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
-        self.points.append(z.clone())
-        return self.f.evaluate(z, out)
-
-
-@dataclass(frozen=True)
-class Scripted:
-    """A deliberately bad solver: it proposes what ``propose(z, fz)`` says, good or not."""
-
-    propose: Any
-    safeguard: bool = False
-    cost: int = 0
-
-    def initial(self, f: FixedPointMap) -> tuple[Tensor, int]:
-        return f.start(), self.cost
-
-    def init(self, f: FixedPointMap, z0: Tensor) -> None:
-        return None
-
-    def step(self, z: Tensor, fz: Tensor, state: None) -> tuple[Tensor, None]:
-        return self.propose(z, fz), None
-
-
-GARBAGE = {
-    "nan": lambda z, fz: torch.full_like(z, torch.nan),
-    "infinity": lambda z, fz: torch.full_like(z, torch.inf),
-    "huge": lambda z, fz: torch.full_like(z, 1e30),
-    "large": lambda z, fz: 1e4 * (1 + z.abs()),
-    "noise": lambda z, fz: 10 * torch.randn_like(z),
-    "zeros": lambda z, fz: torch.zeros_like(z),
-    "backwards": lambda z, fz: z - 3 * (fz - z),
-    "standing-still": lambda z, fz: z.clone(),
-}
-
-
-# The zoo, crossed with every solver.
-
-
-@pytest.mark.parametrize("name", GRAPHS)
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_every_solver_finds_every_answer(solver, name):
-    problems = [linear(name, kind) for kind in PARAMETRIZATIONS]
-    problems += [nonlinear(name, k, act) for k in PARAMETRIZATIONS for act in ACTIVATIONS]
-    for problem in problems:
-        solution = solve(problem.f, SOLVERS[solver], tol=1e-6, on_failure="raise")
-        assert solution.converged
-        assert set(solution.statuses) == {Status.CONVERGED}
-        residual = float(solution.node_residual.norm())
-        error = float((solution.value - problem.answer).norm())
-        assert error <= problem.error_bound(residual) + 1e-12
-        assert residual <= 1e-6 * float(solution.value.norm()) * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("name", GRAPHS)
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_the_zero_fixed_point_is_found_at_once_and_from_afar(solver, name):
-    problem = zero(name)
-    assert solve(problem.f, SOLVERS[solver]).num_evals == 1
-    far = solve(problem.f, SOLVERS[solver], torch.ones_like(problem.answer), on_failure="raise")
-    assert torch.equal(far.value, problem.answer)
-
-
-@given(maps(), st.sampled_from(GUARANTEED))
-def test_a_contraction_always_converges(drawn, solver):
-    _, f = drawn
-    solution = solve(f, SOLVERS[solver], tol=1e-7, max_evals=2000, on_failure="raise")
-    assert solution.residual <= 1e-7
-
-
-@given(maps(), st.sampled_from(GUARANTEED), st.floats(1, 1000), st.integers(0, 99))
-def test_a_contraction_converges_from_anywhere(drawn, solver, size, seed):
-    _, f = drawn
-    torch.manual_seed(seed)
-    z0 = size * torch.randn_like(f.bias)
-    solution = solve(f, SOLVERS[solver], z0, tol=1e-7, max_evals=2000, on_failure="raise")
-    assert solution.residual <= 1e-7
-
-
-def test_the_safeguard_does_not_stall_where_the_relative_residual_oscillates():
-    adjacency = GRAPHS["one-node"].adjacency()
-    one = torch.ones(1, 1, dtype=DOUBLE)
-    f = EquilibriumMap(adjacency, -0.9 * one, one, Contraction(0.9))
-    plain = solve(f, Picard(), tol=1e-9)
-    ratios = plain.trace[1:, 0] / plain.trace[:-1, 0]
-    assert ratios.max() > 1  # plain iteration raises it now and then
-    watched = solve(f, Picard(), tol=1e-9, safeguard=True, on_failure="raise")
-    assert watched.num_evals == plain.num_evals
-    assert watched.value.item() == pytest.approx(1 / 1.9)
-
-
-# Invariances.
-
-
-@given(maps(), st.sampled_from(["picard", "anderson", "broyden"]), st.integers(0, 99))
-def test_relabelling_nodes_relabels_the_answer(drawn, solver, seed):
-    graph, f = drawn
-    order = torch.randperm(graph.num_nodes, generator=torch.Generator().manual_seed(seed))
-    place = order.argsort()
-    moved = Graph(place[graph.edge_index], graph.num_nodes, graph.weight, graph.undirected)
-    g = EquilibriumMap(moved.adjacency(), f.weight, f.bias[order], f.contraction, f.activation)
-    one = solve(f, SOLVERS[solver], tol=1e-5, on_failure="return")
-    other = solve(g, SOLVERS[solver], tol=1e-5, on_failure="return")
-    assert one.statuses == other.statuses
-    assert one.num_evals == other.num_evals
-    torch.testing.assert_close(other.value, one.value[order], rtol=1e-6, atol=1e-9)
-
-
-def together(parts: list[tuple[Graph, EquilibriumMap]], like: EquilibriumMap) -> EquilibriumMap:
-    """The block-diagonal map of several graphs under the weight of ``like``."""
-    starts = torch.tensor([0, *(graph.num_nodes for graph, _ in parts)]).cumsum(0).tolist()
-    index = torch.cat([g.edge_index + s for (g, _), s in zip(parts, starts, strict=False)], 1)
-    weights = [
-        torch.ones(g.edge_index.shape[1], dtype=DOUBLE) if g.weight is None else g.weight
-        for g, _ in parts
-    ]
-    batch = torch.arange(len(parts)).repeat_interleave(
-        torch.tensor([g.num_nodes for g, _ in parts])
-    )
-    graph = Graph(index, starts[-1], torch.cat(weights), parts[0][0].undirected, batch)
-    bias = torch.cat([f.bias for _, f in parts])
-    return EquilibriumMap(graph.adjacency(), like.weight, bias, like.contraction, like.activation)
-
-
-def with_bias(graph: Graph, like: EquilibriumMap, seed: int) -> tuple[Graph, EquilibriumMap]:
-    torch.manual_seed(seed)
-    bias = torch.randn(graph.num_nodes, like.weight.shape[0], dtype=DOUBLE)
-    return graph, EquilibriumMap(
-        graph.adjacency(), like.weight, bias, like.contraction, like.activation
-    )
-
-
-def directed(graph: Graph, merged: bool = True) -> Graph:
-    """The graph with every edge once, so that it means the same with weights of one."""
-    index = graph.edge_index.unique(dim=1) if graph.weight is None and merged else graph.edge_index
-    return Graph(index, graph.num_nodes, graph.weight, undirected=False)
-
-
-@given(maps(max_nodes=5), st.sampled_from(sorted(SOLVERS)))
-def test_duplicating_a_graph_in_a_batch_changes_nothing(drawn, solver):
-    graph, f = drawn
-    graph = directed(graph)
-    f = EquilibriumMap(graph.adjacency(), f.weight, f.bias, f.contraction, f.activation)
-    options = {"tol": 1e-5, "on_failure": "return"}
-    alone = solve(f, SOLVERS[solver], **options)
-    twice = solve(together([(graph, f), (graph, f)], f), SOLVERS[solver], **options)
-    assert twice.statuses == alone.statuses * 2
-    assert twice.evals.tolist() == alone.evals.tolist() * 2
-    torch.testing.assert_close(twice.value, alone.value.repeat(2, 1), rtol=1e-6, atol=1e-9)
-
-
-@given(maps(max_nodes=5), graphs(5), st.sampled_from(sorted(SOLVERS)), st.integers(0, 99))
-def test_an_answer_does_not_depend_on_its_batch_mates(drawn, mate, solver, seed):
-    graph, f = drawn
-    graph, mate = directed(graph), directed(mate)
-    f = EquilibriumMap(graph.adjacency(), f.weight, f.bias, f.contraction, f.activation)
-    alone = solve(f, SOLVERS[solver], tol=1e-5, on_failure="return")
-    good = with_bias(mate, f, seed)
-    broken = with_bias(mate, f, seed)
-    broken[1].bias[0, 0] = torch.nan
-    slow = with_bias(mate, f, seed)
-    slow[1].bias.mul_(1e6)
-    for other in (good, broken, slow):
-        for parts, rows, place in (
-            ([(graph, f), other], slice(0, graph.num_nodes), 0),
-            ([other, (graph, f)], slice(mate.num_nodes, None), 1),
-        ):
-            found = solve(together(parts, f), SOLVERS[solver], tol=1e-5, on_failure="return")
-            assert found.statuses[place] == alone.status
-            assert int(found.evals[place]) == alone.num_evals
-            torch.testing.assert_close(found.value[rows], alone.value, rtol=1e-6, atol=1e-9)
-            if other is broken:
-                assert found.statuses[1 - place] is Status.NON_FINITE
-                assert int(found.evals[1 - place]) == 1
-
-
-def test_a_fast_graph_is_frozen_while_a_slow_mate_goes_on():
-    problem = linear("batch")
-    z0 = problem.answer.clone()
-    z0[3:] = 0
-    solution = solve(problem.f, Picard(), z0, tol=1e-6)
-    assert solution.evals[0] == 1
-    assert solution.evals[1] > 10
-    assert solution.num_evals == len(solution.trace)
-    assert solution.residuals[0] == solution.trace[0, 0]
-    assert solution.residuals[1] == solution.trace[int(solution.evals[1]) - 1, 1]
-
+from scripted import Counted, Scripted
 
 # Counting and stopping.
 
@@ -360,49 +151,6 @@ def test_an_observer_sees_the_best_so_far_and_may_stop_the_solve():
         f, z0=torch.full_like(f.bias, torch.nan), observer=lambda *_: True, on_failure="return"
     )
     assert broken.status is Status.NON_FINITE
-
-
-# The safeguard.
-
-
-@pytest.mark.parametrize("name", ["chain", "directed", "batch"])
-@pytest.mark.parametrize("kind", PARAMETRIZATIONS)
-@pytest.mark.parametrize("garbage", GARBAGE)
-def test_a_solver_that_is_always_wrong_costs_little_more_than_plain_iteration(garbage, kind, name):
-    problem = nonlinear(name, kind, kappa=0.9)
-    plain = solve(problem.f, Picard(), tol=1e-8)
-    solver = Scripted(GARBAGE[garbage], safeguard=True)
-    solution = solve(problem.f, solver, tol=1e-8, on_failure="raise")
-    assert solution.num_evals <= 1.5 * plain.num_evals + 6
-    assert int(solution.rejected.max()) > 0
-    torch.testing.assert_close(solution.value, problem.answer, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("name", ["chain", "batch"])
-def test_a_solver_that_is_wrong_now_and_then_is_repaired(name):
-    problem = nonlinear(name, kappa=0.9)
-    turns = iter(range(10_000))
-    solver = Scripted(lambda z, fz: fz * torch.nan if next(turns) % 5 == 2 else fz)
-    broken = solve(problem.f, solver, tol=1e-8, on_failure="return")
-    assert broken.status is Status.NON_FINITE
-    turns = iter(range(10_000))
-    solution = solve(problem.f, solver, tol=1e-8, safeguard=True, on_failure="raise")
-    plain = solve(problem.f, Picard(), tol=1e-8)
-    assert plain.num_evals < solution.num_evals <= 1.5 * plain.num_evals + 6
-
-
-def test_good_steps_are_not_rejected():
-    problem = nonlinear("chain")
-    watched = solve(problem.f, Picard(), safeguard=True, tol=1e-8)
-    assert watched.rejected.tolist() == [0]
-    assert torch.equal(watched.value, solve(problem.f, Picard(), tol=1e-8).value)
-
-
-def test_the_solvers_own_choice_can_be_overridden():
-    f = nonlinear("chain").f
-    solver = Scripted(GARBAGE["nan"], safeguard=True)
-    assert solve(f, solver, on_failure="return").converged
-    assert not solve(f, solver, safeguard=False, on_failure="return").converged
 
 
 # Memory.
