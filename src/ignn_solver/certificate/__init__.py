@@ -2,7 +2,7 @@
 
 from .certify import Certificate, Certifier, certify
 from .factor import Factor, measured_factor
-from .heads import Margins, head_lipschitz, margins
+from .heads import HeadBound, Margins, head_lipschitz, margins
 from .pooling import pooled_bound
 from .stopping import CertifiedStop, is_certified
 
@@ -11,6 +11,7 @@ __all__ = [
     "CertifiedStop",
     "Certifier",
     "Factor",
+    "HeadBound",
     "Margins",
     "certify",
     "head_lipschitz",

@@ -9,15 +9,19 @@ checked in float64 with room for its own rounding.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from ..adjacency import Adjacency
+from ..sparse import SparseMatrix
 from .factor import EPSILON, Factor
 
 _DOMINATING_SWEEPS = 5000
+_FIRST_LOOK = 4
+_TINY = torch.finfo(torch.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,15 @@ class Sweeper:
 
     Attributes:
         adjacency: A in float64.
+        operator: K, with every entry rounded up by ``slack``.
         factor: The factor.
-        shrunk: v, positive, ``n``.
+        shrunk: v, positive, ``n x 1``.
         theta: ``K v <= theta v`` on each graph, ``num_graphs``; below 1.
         slack: Relative room for the rounding of one product with K.
     """
 
     adjacency: Adjacency
+    operator: SparseMatrix
     factor: float
     shrunk: Tensor
     theta: Tensor
@@ -50,52 +56,71 @@ class Sweeper:
         slack = (longest + 16) * EPSILON
         root = exact.degree.clamp_min(0).sqrt()
         start = torch.where(root > 0, root, 1.0)
+        operator = exact.matrix.with_value(exact.matrix.value * (factor.value * (1 + slack)))
         shrunk = start
         for _ in range(_DOMINATING_SWEEPS):
-            image = factor.value * (exact.matmul(shrunk) * (1 + slack))
+            image = operator.matmul(shrunk)
             theta = exact.max_per_graph(image / shrunk) * (1 + slack)
             summed = start + image
             settled = bool((summed - shrunk <= 0.5 * start).all()) and bool((theta < 1).all())
             if settled or bool((theta <= (1 + factor.value) / 2).all()):
-                return cls(exact, factor.value, shrunk, theta, slack)
+                return cls(exact, operator, factor.value, shrunk.unsqueeze(-1), theta, slack)
+            if bool((image >= shrunk).all()):
+                break  # the spectral radius is at least 1
             shrunk = summed
         return None
 
     def product(self, x: Tensor) -> Tensor:
         """``K x`` for ``x >= 0``, rounded up."""
-        return self.adjacency.matmul(x) * (self.factor * (1 + self.slack))
+        return self.operator.matmul(x)
 
-    def bound(
-        self, sources: Tensor, sweeps: int, start: Tensor | None = None, enough: float = 0.02
-    ) -> tuple[Tensor, int]:
+    def bound(self, sources: Tensor, sweeps: int, enough: float = 0.02) -> tuple[Tensor, int]:
         r"""Bounds on :math:`(I - K)^{-1} s` for every column s of ``sources``, ``n x columns``.
 
         Args:
             sources: Non-negative, ``n x columns``.
             sweeps: Spend at most this many products with K, at least one.
-            start: An estimate to start from.
-            enough: Stop when the multiple of v that is added is this small against the estimate.
+            enough: Stop when what the estimate lacks, and what it has too much, are this small
+                against it.
 
         Returns:
             The bounds, and the sweeps spent.
         """
-        estimate = sources if start is None else start
-        previous, omega = estimate, 1.0
-        shrunk = self.shrunk.unsqueeze(-1)
+        previous = estimate = self.first_estimate(sources)
         # On an undirected graph the spectrum of K is real, and Chebyshev's iteration takes about the
         # square root of the sweeps that plain iteration takes.
         squared = self.factor**2 if self.adjacency.symmetric else 0.0
+        rate = self.factor / (1 + math.sqrt(1 - squared)) if squared else self.factor
+        omega, look = 1.0, min(_FIRST_LOOK, sweeps)
         for spent in range(1, sweeps + 1):
             image = sources + self.product(estimate)
-            gap = self.adjacency.max_per_graph((image * (1 + self.slack) - estimate) / shrunk)
-            lift = gap.clamp_min(0) / (1 - self.theta).unsqueeze(-1)
-            added = self.adjacency.spread(lift) * shrunk
-            if spent == sweeps or self._small(added, estimate, enough):
-                break
+            if spent == look:
+                added = self._missing(image, estimate)
+                left = self._unsettled(estimate, image, added) / enough if enough > 0 else math.inf
+                if spent == sweeps or left <= 1:
+                    break
+                more = math.log(left) / -math.log(rate) if math.isfinite(left) else sweeps
+                look = min(sweeps, spent + max(1, math.ceil(more)))
+            previous, estimate = estimate, torch.lerp(previous, image, omega)
             omega = 1 / (1 - squared * omega / (4 if spent > 1 else 2))
-            estimate, previous = omega * (image - previous) + previous, estimate
         return (estimate + added * (1 + self.slack)) * (1 + self.slack), spent
 
-    def _small(self, added: Tensor, estimate: Tensor, enough: float) -> bool:
-        large = self.adjacency.sum_per_graph(estimate) * enough
-        return bool((self.adjacency.sum_per_graph(added) <= large).all())
+    def first_estimate(self, sources: Tensor) -> Tensor:
+        """A guess, not a bound: exact along v, where sweeps converge most slowly, ``n x columns``."""
+        dots = torch.cat([sources * self.shrunk, self.shrunk * self.shrunk], -1)
+        *along, size = self.adjacency.sum_per_graph(dots).unbind(-1)
+        share = torch.stack(along, -1) / size.unsqueeze(-1) * (self.factor / (1 - self.factor))
+        return torch.addcmul(sources, self.adjacency.spread(share), self.shrunk)
+
+    def _missing(self, image: Tensor, estimate: Tensor) -> Tensor:
+        """The multiple of v that turns the estimate into a bound."""
+        gap = (image * (1 + self.slack) - estimate) / self.shrunk
+        lift = self.adjacency.max_per_graph(gap).clamp_min(0) / (1 - self.theta).unsqueeze(-1)
+        return self.adjacency.spread(lift) * self.shrunk
+
+    def _unsettled(self, estimate: Tensor, image: Tensor, added: Tensor) -> float:
+        """What the estimate lacks, or has too much, as a share of it; of a batch, the largest."""
+        excess = (estimate - image).clamp_min(0) / (1 - self.factor)
+        parts = torch.stack([added, excess, estimate], -1)
+        lacks, spare, whole = self.adjacency.sum_per_graph(parts).unbind(-1)
+        return float((torch.maximum(lacks, spare) / whole.clamp_min(_TINY)).max())

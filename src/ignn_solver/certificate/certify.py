@@ -63,7 +63,6 @@ class Certifier:
                 "no certificate: no positive vector was found that A times the contraction factor "
                 f"{self.factor.value:.6g} shrinks: lower kappa, or normalise the adjacency"
             )
-        self._estimate: Tensor | None = None
 
     @cached_property
     def _bias_norm(self) -> Tensor:
@@ -83,12 +82,27 @@ class Certifier:
         residual = rounding.upper_norms(squares, width, value.dtype)
         return self._bounded(residual, rounding.row_norms(value), solution.at_value, sweeps)
 
-    def observe(self, evaluation: Evaluation, sweeps: int = 6) -> Certificate:
-        """The certificate of ``evaluation.value``; starts where the last call ended."""
+    def observe(self, evaluation: Evaluation, *, sweeps: int = 16) -> Certificate:
+        """The certificate of ``evaluation.value``, for looking in on a solve: somewhat less tight."""
+        residual, value_norm = self._norms(evaluation)
+        return self._bounded(residual, value_norm, False, sweeps, enough=0.1)
+
+    def guess(self, evaluation: Evaluation) -> Certificate:
+        """About what :meth:`observe` would give, for a fraction of the cost; it proves nothing."""
+        assert self.sweeper is not None
+        residual, value_norm = self._norms(evaluation)
+        error = self._evaluation_error(value_norm + residual, value_norm, self.f.bias.dtype)
+        sources = torch.stack([residual, error], -1)
+        bound = self.sweeper.product(self.sweeper.first_estimate(sources))
+        bound[:, 1] += error
+        return self._certificate(bound, 1)
+
+    def _norms(self, evaluation: Evaluation) -> tuple[Tensor, Tensor]:
         width, dtype = evaluation.value.shape[1], evaluation.value.dtype
-        residual = rounding.upper_norms(evaluation.residual_sq, width, dtype)
-        value_norm = rounding.upper_norms(evaluation.value_sq, width, dtype)
-        return self._bounded(residual, value_norm, False, sweeps, warm=True)
+        return (
+            rounding.upper_norms(evaluation.residual_sq, width, dtype),
+            rounding.upper_norms(evaluation.value_sq, width, dtype),
+        )
 
     def _exact(self, value: Tensor, sweeps: int) -> Certificate:
         if self.sweeper is None:
@@ -102,38 +116,33 @@ class Certifier:
         value_norm: Tensor,
         at_value: bool,
         sweeps: int,
-        warm: bool = False,
         dtype: torch.dtype | None = None,
+        enough: float = 0.02,
     ) -> Certificate:
         finite = bool(torch.isfinite(residual).all())
         if self.sweeper is None or not finite:
             return self._nothing(residual.shape[0], finite)
         state_norm = value_norm if at_value else value_norm + residual
-        dtype = self.f.bias.dtype if dtype is None else dtype
-        error = rounding.evaluation_error(
-            self.f, self.sweeper.adjacency, self.factor,
-            state_norm, self._bias_norm, value_norm, dtype,
-        )  # fmt: skip
-        sources = torch.stack([residual, error], -1)
-        start = self._started(sources) if warm else None
-        bound, spent = self.sweeper.bound(sources, sweeps, start)
-        if warm:
-            self._estimate = torch.cat([bound, sources], -1)
+        error = self._evaluation_error(state_norm, value_norm, dtype or self.f.bias.dtype)
+        bound, spent = self.sweeper.bound(torch.stack([residual, error], -1), sweeps, enough)
         if not at_value:
             # The value is f(z): one contraction closer than z, and one rounding away from it.
             bound = self.sweeper.product(bound)
             bound[:, 1] += error
+        return self._certificate(bound, spent)
+
+    def _evaluation_error(
+        self, state_norm: Tensor, value_norm: Tensor, dtype: torch.dtype
+    ) -> Tensor:
+        assert self.sweeper is not None
+        return rounding.evaluation_error(
+            self.f, self.sweeper.adjacency, self.factor,
+            state_norm, self._bias_norm, value_norm, dtype,
+        )  # fmt: skip
+
+    def _certificate(self, bound: Tensor, spent: int) -> Certificate:
         total = bound.sum(-1) * (1 + 1e-15)
         return Certificate(total, bound[:, 1], self.factor.norm, self.factor.value, spent)
-
-    def _started(self, sources: Tensor) -> Tensor | None:
-        """The last bound, scaled by how much the residuals have shrunk on each graph since."""
-        if self._estimate is None:
-            return None
-        bound, old = self._estimate.split(2, -1)
-        adjacency = self.f.adjacency
-        sums = adjacency.sum_per_graph(old).clamp_min(torch.finfo(torch.float64).tiny)
-        return bound * adjacency.spread(adjacency.sum_per_graph(sources) / sums)
 
     def _nothing(self, rows: int, finite: bool = True) -> Certificate:
         unknown = torch.full((rows,), torch.inf, dtype=torch.float64, device=self.f.bias.device)

@@ -37,13 +37,64 @@ class Margins(NamedTuple):
     margin: Tensor
 
 
-@torch.no_grad()
-def margins(head: nn.Module, value: Tensor, norm: str = "2") -> Margins:
-    """Scores, classes and margins of states.
+class HeadBound:
+    """A head with what can be said of it once for all states.
 
     Args:
         head: ``nn.Linear``, or ``nn.Sequential`` of linear layers, activations, batch normalisation
             and dropout that ends in a linear layer; used as in evaluation.
+        norm: The norm in which states are compared, ``"2"`` or ``"inf"``.
+    """
+
+    @torch.no_grad()
+    def __init__(self, head: nn.Module, norm: str = "2") -> None:
+        *self.body, last = _layers(head)
+        self.norm = norm
+        stretch = math.prod(_lipschitz(layer, norm) for layer in self.body)
+        if not isinstance(last, nn.Linear):
+            raise InputError(
+                f"a head that ends in {type(last).__name__} cannot be bounded: end it in nn.Linear"
+            )
+        self.last = last
+        weight = last.weight.to(torch.float64)
+        #: Largest change of the difference of two scores a unit of movement of the state.
+        self.apart = _dual(weight.unsqueeze(0) - weight.unsqueeze(1), norm) * stretch * (1 + 1e-12)
+        terms = gamma(torch.tensor(weight.shape[1] + 4), last.weight.dtype)
+        offset = 0.0 if last.bias is None else float(last.bias.abs().max())
+        #: A score's rounding error is at most slope * (norm of its input) + intercept.
+        self.slope = float(terms) * float(weight.norm(dim=1).max()) * (1 + 1e-12)
+        self.intercept = float(terms) * offset * (1 + 1e-12)
+        #: And it passes on an error of its input by at most this factor.
+        self.passes_on = float(_dual(weight, norm).max())
+
+    @torch.no_grad()
+    def margins(self, value: Tensor) -> Margins:
+        """Scores, classes and margins of states, ``rows x d``; see :func:`margins`."""
+        hidden = value
+        error: Tensor | None = None
+        for layer in self.body:
+            hidden, error = _through(layer, hidden, error, self.norm)
+        scores = nn.functional.linear(hidden, self.last.weight, self.last.bias)
+        classes = scores.argmax(-1, keepdim=True)
+        off = row_norms(hidden) * self.slope + self.intercept
+        if error is not None:
+            off += error * self.passes_on
+        if scores.shape[1] == 1:
+            return Margins(scores, classes.squeeze(1), torch.full_like(off, torch.inf))
+        # What is left of each gap after rounding, over how fast it can close; a class is no rival of
+        # its own, and two that differ by nothing but rounding are 0 apart.
+        gap = (scores.gather(1, classes) - scores).to(torch.float64)
+        left = gap.sub_(off.unsqueeze(1), alpha=2 + 1e-9).clamp_min_(0)
+        distance = left.div_(self.apart[classes.squeeze(1)]).nan_to_num_(0.0, torch.inf)
+        nearest = distance.scatter_(1, classes, torch.inf).amin(-1)
+        return Margins(scores, classes.squeeze(1), nearest * (1 - 4 * unit_roundoff(scores.dtype)))
+
+
+def margins(head: nn.Module, value: Tensor, norm: str = "2") -> Margins:
+    """Scores, classes and margins of states.
+
+    Args:
+        head: From states to scores; see :class:`HeadBound`.
         value: The states, ``rows x d``.
         norm: The norm in which states are compared, ``"2"`` or ``"inf"``.
 
@@ -51,33 +102,7 @@ def margins(head: nn.Module, value: Tensor, norm: str = "2") -> Margins:
         The margins, reduced by what rounding can do to the scores; 0 where a class is not sure even
         for this very state.
     """
-    *body, last = _layers(head)
-    error = torch.zeros(value.shape[0], dtype=torch.float64, device=value.device)
-    stretch, hidden = 1.0, value
-    for layer in body:
-        hidden, error, grown = _through(layer, hidden, error, norm)
-        stretch *= grown
-    if not isinstance(last, nn.Linear):
-        raise InputError(
-            f"a head that ends in {type(last).__name__} cannot be bounded: end it in nn.Linear"
-        )
-    scores = nn.functional.linear(hidden, last.weight, last.bias)
-    classes = scores.argmax(-1)
-    dtype, weight = scores.dtype, last.weight.to(torch.float64)
-    # Each score is off by this much at most: its own rounding, and the error of the hidden states.
-    size = weight.norm(dim=1).max()
-    offset = 0.0 if last.bias is None else last.bias.abs().max().to(torch.float64)
-    terms = gamma(torch.tensor(weight.shape[1] + 4), dtype).to(value.device)
-    off = terms * (row_norms(hidden) * size + offset) + error * _dual(weight, norm).max()
-    if weight.shape[0] == 1:
-        return Margins(scores, classes, torch.full_like(off, torch.inf))
-    apart = _dual(weight.unsqueeze(0) - weight.unsqueeze(1), norm) * (stretch * (1 + 1e-12))
-    gap = scores.gather(1, classes.unsqueeze(1)) - scores
-    # What is left of each gap after rounding, over how fast it can close.
-    left = gap.to(torch.float64) * (1 - 4 * unit_roundoff(dtype)) - 2 * off.unsqueeze(1)
-    distance = torch.where(left > 0, left / apart[classes], 0.0)
-    distance.scatter_(1, classes.unsqueeze(1), torch.inf)
-    return Margins(scores, classes, distance.amin(-1) * (1 - 1e-12))
+    return HeadBound(head, norm).margins(value)
 
 
 @torch.no_grad()
@@ -120,28 +145,29 @@ def _affine(layer: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
 
 
 def _through(
-    layer: nn.Module, hidden: Tensor, error: Tensor, norm: str
-) -> tuple[Tensor, Tensor, float]:
-    """The layer's output in evaluation, how far rounding can have moved it, and its Lipschitz bound."""
-    grown = _lipschitz(layer, norm)
-    dtype = hidden.dtype
+    layer: nn.Module, hidden: Tensor, error: Tensor | None, norm: str
+) -> tuple[Tensor, Tensor]:
+    """The layer's output in evaluation, and how far rounding can have moved it."""
+    grown, dtype = _lipschitz(layer, norm), hidden.dtype
+    if error is None:
+        error = hidden.new_zeros(hidden.shape[0], dtype=torch.float64)
     if isinstance(layer, nn.Linear):
         terms = gamma(torch.tensor(layer.in_features + 4), dtype).to(hidden.device)
         size = layer.weight.to(torch.float64).norm()
         offset = 0.0 if layer.bias is None else layer.bias.to(torch.float64).norm()
         fresh = terms * (row_norms(hidden) * size + offset)
-        return nn.functional.linear(hidden, layer.weight, layer.bias), error * grown + fresh, grown
+        return nn.functional.linear(hidden, layer.weight, layer.bias), error * grown + fresh
     if isinstance(layer, nn.BatchNorm1d):
         scale, shift = _affine(layer)
         moved = hidden * scale.to(dtype) + shift.to(dtype)
         fresh = 8 * unit_roundoff(dtype) * (row_norms(hidden) * grown + shift.norm())
-        return moved, error * grown + fresh, grown
+        return moved, error * grown + fresh
     if isinstance(layer, _IDENTITY):
-        return hidden, error, 1.0
+        return hidden, error
     moved = layer(hidden)
     # relu is exact; the others are granted a few units in the last place.
     ulps = 0 if isinstance(layer, nn.ReLU) else 16
-    return moved, error + ulps * unit_roundoff(dtype) * row_norms(moved), 1.0
+    return moved, error + ulps * unit_roundoff(dtype) * row_norms(moved)
 
 
 def _dual(rows: Tensor, norm: str) -> Tensor:

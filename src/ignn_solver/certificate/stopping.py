@@ -10,31 +10,39 @@ from torch import Tensor, nn
 from ..equilibrium import Evaluation
 from ..errors import InputError
 from .certify import Certificate, Certifier
-from .heads import Margins, margins
+from .heads import HeadBound, Margins
 
-#: Worth a first look when the bound is about this large against the states.
-_FIRST_LOOK = 0.1
-#: A check tells how far the bound has to fall; look again a little before it should be there.
-_EARLY = 0.9
+#: Worth a first look when the bound is about this large against the states, times the root of the
+#: share of nodes that may stay unproven.
+_FIRST_LOOK = 0.3
+#: Guesses are made on this many nodes; proofs on all of them.
+_SAMPLE = 1024
+#: A guess says that the bounds are this much smaller than they will turn out to be.
+_OPTIMISM = 1.4
+#: How long to wait where no residual, however small, would prove enough.
+_OUT_OF_REACH = 10
+_TINY = torch.finfo(torch.float64).tiny
 
 
 class CertifiedStop:
     """An observer for ``solve`` that stops it when enough classes are proven.
 
-    A check costs the head's scores and a few products of A with two vectors. Each check tells by how much
-    the bound has still to shrink, and the fall of the residual tells when that will be: so two or three
-    checks are usual.
+    First it guesses the bounds, on a sample of the nodes. That tells by how much they have still to
+    shrink, and the fall of the residual tells when that will be. Only then is the proof tried: the
+    scores of every node, and a dozen products of A with two vectors. If it fails, it tells in turn when
+    to try again. So a guess and one or two proofs are usual.
 
     Args:
         certifier: Makes the certificates of the map being solved.
         head: From states to scores.
         fraction: The share of the nodes to prove.
-        nodes: The nodes that matter, a mask or ids; all by default.
+        nodes: Ids of the nodes that matter; all by default.
 
     Attributes:
-        checks: How many checks were made.
-        certificate: The certificate of the last check.
-        reached: Whether the last check proved enough.
+        checks: How many proofs were tried.
+        certificate: The certificate of the last of them.
+        margins: The margins, for the nodes that matter, of the last look.
+        reached: Whether it proved enough.
     """
 
     def __init__(
@@ -48,59 +56,72 @@ class CertifiedStop:
             raise InputError(f"fraction must be above 0 and at most 1, not {fraction}")
         if certifier.reason is not None:
             raise InputError(f"{certifier.reason}; without one, stop on the residual")
-        self.certifier, self.head, self.fraction = certifier, head, fraction
-        self.nodes = nodes
+        self.certifier, self.fraction, self.nodes = certifier, fraction, nodes
+        self.head = HeadBound(head, certifier.factor.norm)
         self.checks = 0
         self.certificate: Certificate | None = None
+        self.margins: Margins | None = None
         self.reached = False
-        self._due = 1.0
-        self._first: tuple[int, float] | None = None
+        count = certifier.f.adjacency.num_nodes if nodes is None else nodes.numel()
+        picked = torch.arange(0, count, max(1, count // _SAMPLE))
+        self._sample = picked if nodes is None else nodes[picked]
+        self._due = 0
+        self._before: tuple[int, float] | None = None
 
     def __call__(self, spent: int, evaluation: Evaluation) -> bool:
         """Whether the classes of enough nodes are proven by this evaluation."""
-        relative = self._relative(evaluation)
+        relative = _relative_residual(evaluation)
         if not math.isfinite(relative):
             return False
-        if self._first is None:
-            self._first = (spent, relative)
         factor = self.certifier.factor.value
-        if relative * factor / (1 - factor) > _FIRST_LOOK or spent < self._due:
+        first = _FIRST_LOOK * math.sqrt(max(1 - self.fraction, 1e-3))
+        if relative * factor / (1 - factor) > first:
+            self._before = (spent, relative)
             return False
-        self.checks += 1
-        self.certificate = self.certifier.observe(evaluation)
-        wanted = self._shrink(self.certificate, evaluation.value)
-        self.reached = wanted >= 1
+        if spent < self._due:
+            return False
+        if self._due == 0:
+            guess = self.certifier.guess(evaluation)
+            wanted = self._wanted(guess, evaluation.value, self._sample) / _OPTIMISM
+        if self._due > 0 or wanted >= 1:
+            self.checks += 1
+            self.certificate = self.certifier.observe(evaluation)
+            wanted = self._wanted(self.certificate, evaluation.value, self.nodes)
+            self.reached = wanted >= 1
         if not self.reached:
-            steps = math.log(wanted) / math.log(self._rate(spent, relative)) if wanted > 0 else 8.0
-            self._due = spent + max(1.0, math.ceil(_EARLY * steps))
+            self._due = spent + self._steps(wanted, spent, relative)
+            self._before = (spent, relative)
         return self.reached
 
-    def _relative(self, evaluation: Evaluation) -> float:
-        total = float(evaluation.residual_sq.sum(dtype=torch.float64))
-        size = float(evaluation.value_sq.sum(dtype=torch.float64))
-        return math.sqrt(total / size) if size > 0 else 0.0
+    def _steps(self, wanted: float, spent: int, relative: float) -> int:
+        """Evaluations until the residual has fallen to ``wanted`` times what it is, at its last pace."""
+        if wanted == 0:
+            return _OUT_OF_REACH
+        rate = self.certifier.factor.value
+        if self._before is not None and 0 < relative < self._before[1]:
+            start, before = self._before
+            rate = (relative / before) ** (1 / max(1, spent - start))
+        return max(1, math.ceil(math.log(wanted) / math.log(rate)))
 
-    def _rate(self, spent: int, relative: float) -> float:
-        """How much the residual fell per evaluation so far."""
-        assert self._first is not None
-        start, first = self._first
-        if spent == start or not 0 < relative < first:
-            return self.certifier.factor.value
-        return (relative / first) ** (1 / (spent - start))
-
-    def _shrink(self, certificate: Certificate, value: Tensor) -> float:
-        """By what the residual's part of the bound must be multiplied; 1 or more if all is proven."""
+    def _wanted(self, certificate: Certificate, value: Tensor, nodes: Tensor | None) -> float:
+        """By what the residual must be multiplied to prove enough; 1 or more if it need not shrink."""
         bound, rounding = certificate.bound, certificate.rounding
-        if self.nodes is not None:
-            value, bound, rounding = value[self.nodes], bound[self.nodes], rounding[self.nodes]
-        found = margins(self.head, value, certificate.norm)
-        if self.fraction <= float(is_certified(found, bound).double().mean()):
-            return 1.0
-        share = (found.margin - rounding) / (bound - rounding).clamp_min(1e-300)
-        rank = max(1, math.floor((1 - self.fraction) * share.numel()) + 1)
-        return min(0.999, float(share.kthvalue(min(rank, share.numel())).values.clamp_min(0)))
+        if nodes is not None:
+            value, bound, rounding = value[nodes], bound[nodes], rounding[nodes]
+        self.margins = found = self.head.margins(value)
+        share = (found.margin - rounding) / (bound - rounding).clamp_min(_TINY)
+        rank = math.floor((1 - self.fraction) * share.numel()) + 1
+        wanted = float(share.kthvalue(min(rank, share.numel())).values)
+        proven = float(is_certified(found, bound).double().mean()) >= self.fraction
+        return max(wanted, 1.0) if proven else min(max(wanted, 0.0), 0.999)
 
 
 def is_certified(found: Margins, bound: Tensor) -> Tensor:
     """Whether each class is proven: the margin exceeds the bound."""
     return found.margin > bound
+
+
+def _relative_residual(evaluation: Evaluation) -> float:
+    total = float(evaluation.residual_sq.sum(dtype=torch.float64))
+    size = float(evaluation.value_sq.sum(dtype=torch.float64))
+    return 0.0 if total == 0 else math.sqrt(total / size)

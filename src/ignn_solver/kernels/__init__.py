@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from . import plain
+from . import plain, plain_sweep
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..sparse import SparseMatrix
 
 try:
-    from . import compiled
+    from . import compiled, compiled_sweep
 except ImportError:  # numba is an extra
-    compiled = None  # type: ignore[assignment]
+    compiled = compiled_sweep = None  # type: ignore[assignment]
 
+_FEW_COLUMNS = 4
 ACTIVATIONS = ("relu", "tanh", "sigmoid")
 
 
@@ -42,7 +45,8 @@ def _use_compiled(x: Tensor) -> bool:
 
 def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
     """The product ``matrix @ x`` of a sparse ``n x m`` and a dense ``m x d`` matrix."""
-    if _use_compiled(x):
+    # For a few columns the library's own product is faster than loops over them.
+    if _use_compiled(x) and x.shape[1] > _FEW_COLUMNS:
         return compiled.spmm(matrix, x)
     return plain.spmm(matrix, x)
 
@@ -73,3 +77,44 @@ def evaluate(
     if _use_compiled(z):
         return compiled.evaluate(matrix, projected, bias, z, activation, scale, out)
     return plain.evaluate(matrix, projected, bias, z, activation, scale, out)
+
+
+def sweep(
+    matrix: SparseMatrix,
+    old: Tensor,
+    new: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    z: Tensor,
+    chunks: np.ndarray,
+    block: int,
+    activation: str | None,
+    scale: Tensor | None,
+    out: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Update the rows block after block, each from the newest states (Gauss-Seidel by blocks).
+
+    Chunks of rows are independent of each other: a row sees the updated rows of its own chunk in
+    earlier blocks, and every other row as it was. So the result depends on the chunks, and not on
+    the threads that work on them.
+
+    Args:
+        matrix: Sparse ``n x n``.
+        old: ``z @ weight``, ``n x d``; its content is lost.
+        new: Becomes ``y @ weight``; may be ``old`` where no edge joins two chunks.
+        weight: ``d x d``.
+        bias: ``n x d``.
+        z: The point, ``n x d``.
+        chunks: First row of each chunk, and ``n``.
+        block: Rows of a block.
+        activation: One of ``ACTIVATIONS``.
+        scale: Instead of an activation: factors, ``n x d``.
+        out: Where to put ``y``; not the memory of ``z``.
+
+    Returns:
+        ``y`` and, per row, the squared norms of ``y - z`` and of ``y``.
+    """
+    chosen = compiled_sweep if _use_compiled(z) else plain_sweep
+    return chosen.sweep(
+        matrix, old, new, weight, bias, z, chunks, block, activation, scale, out
+    )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from ..certificate import Certificate, CertifiedStop, Certifier, is_certified, margins
+from ..certificate import Certificate, CertifiedStop, Certifier, Margins, is_certified, margins
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
 from ..solve import Solution, SolveError, Solver, solve
@@ -95,9 +95,14 @@ def classify(
 
 
 def _with_certificate(
-    f: EquilibriumMap, head: nn.Module, solution: Solution, certificate: Certificate
+    f: EquilibriumMap,
+    head: nn.Module,
+    solution: Solution,
+    certificate: Certificate,
+    found: Margins | None = None,
 ) -> Prediction:
-    found = margins(head, solution.value, certificate.norm)
+    if found is None:
+        found = margins(head, solution.value, certificate.norm)
     return Prediction(
         found.classes,
         found.scores.softmax(-1),
@@ -127,7 +132,8 @@ def _solve_until_proven(
         tol = max(16 * torch.finfo(f.bias.dtype).eps, 1e-12)
     solution = solve(f, solver, tol=tol, max_evals=max_evals, on_failure=on_failure, observer=stop)
     if stop.reached and stop.certificate is not None:
-        return _with_certificate(f, head, solution, stop.certificate)
+        found = stop.margins if nodes is None else None
+        return _with_certificate(f, head, solution, stop.certificate, found)
     # The allowance for rounding may be all that stands in the way: measure instead.
     result = _with_certificate(f, head, solution, certifier.certify(solution, exact=True))
     assert result.certified is not None
