@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from torch_geometric.data import InMemoryDataset
 
 HIDDEN = 32
-_TRAINING = {"epochs": 200, "lr": 0.01, "weight_decay": 0.0, "batch_size": 64, "halve_every": 50}
+_TRAINING = {"epochs": 100, "lr": 0.01, "weight_decay": 0.0, "batch_size": 64, "halve_every": 50}
+_LARGE = {"proteins", "nci1"}
 _PACKAGE = "ignn_solver.baselines.graphs"
 
 
@@ -47,6 +48,8 @@ class GraphModel:
         if not self.epochs:
             return {"model": dict(self.options), "training": {}}
         model, training = {"hidden_channels": HIDDEN, **self.options}, dict(_TRAINING)
+        if dataset in _LARGE:
+            training["batch_size"] = 128
         if self.recipe:
             recipe = load_recipe(dataset)
             model |= recipe.model
@@ -72,7 +75,7 @@ MODELS: dict[str, GraphModel] = {
     "gcn": GraphModel("GCN", f"{_PACKAGE}.gcn:GraphGCN"),
     "ignn": GraphModel("IGNN", f"{_PACKAGE}.ignn:GraphIGNNOriginal", options={"tol": 1e-2}),
     "cgs": GraphModel("CGS", f"{_PACKAGE}.cgs:GraphCGS", options={"tol": 1e-2}),
-    "gind": GraphModel("GIND", f"{_PACKAGE}.gind:GraphGIND", options={"tol": 1e-2}),
+    "gind": GraphModel("GIND", f"{_PACKAGE}.gind:GraphGIND", options={"tol": 1e-2, "layers": 1}),
     "mignn": GraphModel("MIGNN", f"{_PACKAGE}.mignn:GraphMIGNN", options={"tol": 1e-2}),
     "ignn-solver": GraphModel(
         "IGNN-Solver (ours)", "ignn_solver.nn.graph_classifier:GraphIGNN", recipe=True

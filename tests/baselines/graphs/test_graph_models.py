@@ -205,6 +205,24 @@ def test_gind_minimises_its_energy():
     assert float(slope.abs().max()) < 1e-6
 
 
+def test_implicit_gradients_of_gind_are_those_of_unrolling():
+    torch.manual_seed(0)
+    graph = Data(x=torch.randn(6, 4).double(), edge_index=ring(6))
+    model = GraphGIND(4, 5, 2, kappa=0.9, layers=1, tol=1e-11).double().eval()
+    target = torch.randn(6, 5).double()
+    (model.diffuse(0, model.inputs[0](graph.x), graph) * target).sum().backward()
+    implicit = [p.grad.clone() for p in (model.weights[0].raw, model.inputs[0].weight)]
+    model.zero_grad()
+    matrix = incidence(graph.edge_index, 6).as_torch().to_dense().double()
+    bias, weight = model.inputs[0](graph.x), model.weights[0]()
+    z = torch.zeros_like(bias)
+    for _ in range(300):
+        z = -matrix.T @ torch.tanh(matrix @ (z + bias) @ weight) @ weight.T
+    (z * target).sum().backward()
+    unrolled = [p.grad for p in (model.weights[0].raw, model.inputs[0].weight)]
+    torch.testing.assert_close(implicit, unrolled, atol=1e-8, rtol=1e-6)
+
+
 def test_mignn_states_solve_the_equation_by_either_splitting():
     torch.manual_seed(0)
     batch = Batch.from_data_list(members(3))

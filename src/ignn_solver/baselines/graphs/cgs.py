@@ -14,7 +14,7 @@ from ...nn.base import GraphClassifier
 from ...nn.explicit import MLP, neighbours
 from ...sparse import SparseMatrix
 from .common import SumReadout, check_batch
-from .deq import Equilibrium
+from .deq import Equilibrium, Step
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch
@@ -105,7 +105,15 @@ class GraphCGS(GraphClassifier):
         # Heads are stacked below each other, so that one solve serves them all.
         bias = self.input(x).view(size, count, -1).transpose(0, 1).reshape(count * size, -1)
         sums = Adjacency(matrix, bias.new_zeros(0), graph.repeat(count), num_graphs)
-        z = self.equilibrium(lambda h: self.gamma * matrix.matmul(h) + bias, sums, bias)
+
+        def adjoint(_: Tensor) -> Step:
+            transposed = matrix.with_value(matrix.value.detach()).transpose
+            return lambda u: self.gamma * transposed.matmul(u)
+
+        def function(h: Tensor) -> Tensor:
+            return self.gamma * matrix.matmul(h) + bias
+
+        z = self.equilibrium(function, adjoint, sums, bias)
         return z.view(count, size, -1).transpose(0, 1).reshape(size, -1)
 
     def forward(self, batch: Batch) -> Tensor:

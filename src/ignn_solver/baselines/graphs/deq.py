@@ -1,4 +1,4 @@
-"""Equilibria of any differentiable map of node states, with gradients by implicit differentiation."""
+"""Equilibria of maps of node states other than ours, with gradients by implicit differentiation."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from ...adjacency import Adjacency
 from ...equilibrium import Contraction, Evaluation
 from ...solve import solve
 
+Step = Callable[[Tensor], Tensor]
+
 
 @dataclass(frozen=True)
 class FunctionMap:
@@ -24,7 +26,7 @@ class FunctionMap:
         bias: A tensor of the shape, type and device of the states; the starting point.
     """
 
-    function: Callable[[Tensor], Tensor]
+    function: Step
     adjacency: Adjacency
     bias: Tensor
 
@@ -60,30 +62,34 @@ class Equilibrium:
     evals: tuple[int, int] = (0, 0)
 
     def __call__(
-        self, function: Callable[[Tensor], Tensor], adjacency: Adjacency, start: Tensor
+        self,
+        function: Step,
+        adjoint: Callable[[Tensor], Step],
+        adjacency: Adjacency,
+        start: Tensor,
     ) -> Tensor:
         r"""The fixed point of ``function``, with gradients to everything it was made from.
 
-        With G the loss gradient, the backward pass solves :math:`U = J^\top U + G` by products with the
-        transposed Jacobian J of the function.
+        With G the loss gradient and J the Jacobian at the fixed point, the backward pass solves
+        :math:`U = J^\top U + G`.
+
+        Args:
+            function: From ``n x d`` to ``n x d``, differentiable in what it was made from.
+            adjoint: From the fixed point to the product with the transposed Jacobian there.
+            adjacency: Which graph each row belongs to.
+            start: Where to start, ``n x d``.
         """
-        f = FunctionMap(function, adjacency, start.detach())
-        solution = solve(f, tol=self.tol, max_evals=self.max_evals)
+        with torch.no_grad():
+            f = FunctionMap(function, adjacency, start.detach())
+            solution = solve(f, tol=self.tol, max_evals=self.max_evals)
         self.evals = (solution.num_evals, 0)
         if not torch.is_grad_enabled():
             return solution.value
-        point = solution.value.detach().requires_grad_()
-        image = function(point)
+        product = adjoint(solution.value)
 
         def hook(grad: Tensor) -> Tensor:
-            def step(u: Tensor) -> Tensor:
-                (product,) = torch.autograd.grad(image, point, u, retain_graph=True)
-                return product + grad
-
-            with torch.enable_grad():
-                g = FunctionMap(step, adjacency, grad.detach())
-                # The gradient's own scale is tiny: only the relative residual counts.
-                back = solve(g, tol=self.tol / 10, max_evals=self.max_evals)
+            g = FunctionMap(lambda u: product(u) + grad, adjacency, grad.detach())
+            back = solve(g, tol=self.tol / 10, max_evals=self.max_evals)
             self.evals = (self.evals[0], back.num_evals)
             return back.value
 
