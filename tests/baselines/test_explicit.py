@@ -194,5 +194,8 @@ def test_mixing_high_pass_is_blind_to_what_all_nodes_share(graph):
     close(out, torch.zeros_like(out), rtol=0, atol=1e-12)
 
 
-def test_acm_gcn_has_one_hidden_layer_by_default():
-    assert len(ACMGCN(6, 5, 3).convs) == 2
+def test_acm_gcn_has_one_hidden_layer_by_default_and_scores_of_both_signs(graph):
+    model = ACMGCN(6, 5, 3).double().eval()
+    assert len(model.convs) == 2
+    assert model.convs[0](graph.x, adjacency_of(graph, torch.float64)).min() >= 0
+    assert model(graph).min() < 0 < model(graph).max()

@@ -34,17 +34,19 @@ class MixingConv(nn.Module):
         in_channels: Columns of X.
         out_channels: Columns of the result.
         dropout: Dropout on X, in training.
+        activate: Whether the channels pass a relu.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self, in_channels: int, out_channels: int, dropout: float = 0.0, activate: bool = True
+    ) -> None:
         super().__init__()
+        self.activate = activate
         # One product for the three channels, so that they see the same dropout, as in the code.
         self.linear = FeatureLinear(in_channels, CHANNELS * out_channels, False, dropout)
         self.score = nn.Parameter(torch.empty(CHANNELS, out_channels))
         self.mix = nn.Parameter(torch.empty(CHANNELS, CHANNELS))
-        bound = out_channels**-0.5
-        nn.init.uniform_(self.linear.weight, -bound, bound)
-        nn.init.uniform_(self.score, -1, 1)
+        nn.init.xavier_uniform_(self.score)
         nn.init.uniform_(self.mix, -(CHANNELS**-0.5), CHANNELS**-0.5)
 
     def forward(self, x: Tensor, adjacency: Adjacency) -> Tensor:
@@ -52,7 +54,9 @@ class MixingConv(nn.Module):
         low, high, same = self.linear(x).chunk(CHANNELS, dim=-1)
         passed = random_walk(adjacency, torch.cat([low, high], -1))
         low, smooth = passed.chunk(2, dim=-1)
-        channels = F.relu(torch.stack([low, high - smooth, same], 1))
+        channels = torch.stack([low, high - smooth, same], 1)
+        if self.activate:
+            channels = F.relu(channels)
         logits = torch.sigmoid((channels * self.score).sum(-1)) @ self.mix / CHANNELS
         weights = logits.softmax(-1)
         return CHANNELS * (weights.unsqueeze(-1) * channels).sum(1)
@@ -60,6 +64,9 @@ class MixingConv(nn.Module):
 
 class ACMGCN(NodeClassifier):
     r"""`Adaptive channel mixing <https://arxiv.org/abs/2210.07606>`_: every node weighs three filters.
+
+    The last layer has no relu, unlike the authors' code: with it, a class whose three channels are never
+    positive is never predicted and never learns.
 
     Args:
         in_channels: Features of a node.
@@ -83,7 +90,8 @@ class ACMGCN(NodeClassifier):
         check_counts(num_layers=num_layers)
         widths = [in_channels, *[hidden_channels] * num_layers, num_classes]
         self.convs = nn.ModuleList(
-            MixingConv(before, after, dropout) for before, after in pairwise(widths)
+            MixingConv(before, after, dropout, activate=layer < num_layers)
+            for layer, (before, after) in enumerate(pairwise(widths))
         )
 
     def forward(self, data: Data) -> Tensor:
