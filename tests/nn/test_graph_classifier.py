@@ -5,6 +5,7 @@ from torch_geometric.nn.aggr import AttentionalAggregation
 
 from graph_sets import relabelled, rings_and_stars
 from ignn_solver import Anderson, InputError, Picard, Status
+from ignn_solver.learning.fit import fit_solver
 from ignn_solver.nn.graph_classifier import GraphIGNN
 from ignn_solver.nn.pooling import Pooling, check_batch
 
@@ -68,7 +69,7 @@ def test_the_scores_are_those_of_the_dense_equilibrium():
     z = torch.zeros_like(bias)
     for _ in range(200):
         z = torch.relu(dense @ z @ conv.weight() + bias)
-    scores = model.head(torch.relu(model.hidden(z.sum(0, keepdim=True))))
+    scores = model.head(z.sum(0, keepdim=True))
     found = model.predict(graph, tol=1e-12)
     torch.testing.assert_close(found.probabilities, scores.softmax(-1), atol=1e-9, rtol=0)
 
@@ -106,6 +107,47 @@ def test_the_maps_it_gives_to_a_solver_are_those_it_solves():
         assert f.adjacency.num_graphs == 12
         value = f.evaluate(solution.value).value
         assert float((value - solution.value).norm() / value.norm()) < 1e-4
+
+
+@pytest.mark.parametrize("pooling", ["sum", "mean"])
+def test_a_certified_class_is_that_of_the_exact_equilibrium(pooling):
+    torch.manual_seed(0)
+    batch = Batch.from_data_list(graphs(30))
+    model = GraphIGNN(4, 8, 3, kappa=0.7, hops=1, pooling=pooling)
+    model = trained_statistics(model, batch, 20)
+    exact = model.double().predict(batch.clone().apply(lambda x: x.double(), "x"), tol=1e-13)
+    model.float()
+    shares = []
+    for tol in (0.3, 1e-2, 1e-4):
+        rough = model.predict(batch, tol=tol, certify=True)
+        sure = rough.certified
+        assert bool((rough.classes[sure] == exact.classes[sure]).all())
+        shares.append(int(sure.sum()))
+    assert shares[0] < shares[1] <= shares[2]
+    assert shares[2] > 20
+    assert model.predict(batch).certified is None
+
+
+def test_what_cannot_be_certified_is_refused():
+    batch = Batch.from_data_list(graphs(2))
+    with pytest.raises(InputError, match="one implicit layer can be certified"):
+        GraphIGNN(4, 8, 2, layers=2).predict(batch, certify=True)
+    with pytest.raises(InputError, match="attention pooling cannot be certified"):
+        GraphIGNN(4, 8, 2, pooling="attention").predict(batch, certify=True)
+    with pytest.raises(InputError, match="2 implicit layers"):
+        GraphIGNN(4, 8, 2, layers=2).equilibrium_map(batch)
+
+
+def test_a_learned_solver_serves_graphs_it_has_never_seen():
+    torch.manual_seed(0)
+    seen, unseen = Batch.from_data_list(graphs(40)[:30]), Batch.from_data_list(graphs(40)[30:])
+    model = trained_statistics(GraphIGNN(4, 8, 2, kappa=0.9, hops=1), seen)
+    solver = fit_solver(model, seen)
+    plain = model.predict(unseen, tol=1e-4)
+    learned = model.predict(unseen, solver=solver, tol=1e-4)
+    assert learned.statuses == plain.statuses
+    torch.testing.assert_close(learned.probabilities, plain.probabilities, atol=1e-3, rtol=0)
+    assert int(learned.evals.sum()) < int(plain.evals.sum())
 
 
 def test_gradients_agree_with_finite_differences():

@@ -2,61 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
-from ..solve import Solution, Solver, Status, solve
+from ..solve import Solution, Solver, solve
 from .base import GraphClassifier
 from .classifiers import WarmStart
 from .conv import IGNNConv
 from .explicit import Hop, neighbours
+from .graph_prediction import GraphPrediction, prove
 from .pooling import Pooling, check_batch
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch
 
-_SEVERITY = list(Status)
 _EVALUATION_TOL = 1e-3
 #: From the number of a layer, the layer and its input to its equilibrium.
 _Equilibrium = Callable[[int, IGNNConv, Tensor], Tensor]
-
-
-@dataclass(frozen=True)
-class GraphPrediction:
-    """What a model says of every graph of a batch, and how it was reached.
-
-    Attributes:
-        classes: The predicted class of each graph, ``num_graphs``.
-        probabilities: The probability of each class, ``num_graphs x classes``.
-        solutions: The solve of each implicit layer.
-    """
-
-    classes: Tensor
-    probabilities: Tensor
-    solutions: tuple[Solution, ...] = field(repr=False)
-
-    @property
-    def statuses(self) -> tuple[Status, ...]:
-        """How the solves of each graph ended; of several layers, the worst."""
-        each = zip(*(solution.statuses for solution in self.solutions), strict=True)
-        return tuple(max(statuses, key=_SEVERITY.index) for statuses in each)
-
-    @property
-    def residuals(self) -> Tensor:
-        """Relative residual of each graph, ``num_graphs``; of several layers, the largest."""
-        return torch.stack([solution.residuals for solution in self.solutions]).amax(0)
-
-    @property
-    def evals(self) -> Tensor:
-        """Evaluations of f spent on each graph over all layers, ``num_graphs``."""
-        return torch.stack([solution.evals for solution in self.solutions]).sum(0)
 
 
 class GraphIGNN(GraphClassifier):
@@ -109,7 +77,7 @@ class GraphIGNN(GraphClassifier):
                 "a graph classifier needs at least one feature, hidden channel, class and implicit "
                 f"layer, not {in_channels}, {hidden_channels}, {num_classes} and {layers}"
             )
-        self.dropout, self.jumping = dropout, jumping
+        self.pooling, self.jumping = pooling, jumping
         width = hidden_channels
         widths = [in_channels] + [width] * (hops + layers)
         self.hops = nn.ModuleList(Hop(widths[i], width) for i in range(hops))
@@ -122,9 +90,14 @@ class GraphIGNN(GraphClassifier):
         read = widths if jumping else widths[-1:]
         self.poolings = nn.ModuleList(Pooling(pooling, size) for size in read)
         # Sums over nodes grow with the graph; without this the head would see wild scales.
-        self.read_norm = nn.BatchNorm1d(sum(read)) if normalization else nn.Identity()
-        self.hidden = nn.Linear(sum(read), width)
-        self.head = nn.Linear(width, num_classes)
+        read_norm = nn.BatchNorm1d(sum(read)) if normalization else nn.Identity()
+        self.head = nn.Sequential(
+            read_norm,
+            nn.Linear(sum(read), width),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(width, num_classes),
+        )
         #: Set in training: solves start from the last epoch's equilibria of the same batch.
         self.warm_start: WarmStart | None = None
 
@@ -139,7 +112,8 @@ class GraphIGNN(GraphClassifier):
         With gradients the equilibria are solved to the ``tol`` of the layers; without, at least to 1e-3.
         """
         if not torch.is_grad_enabled():
-            return self._scores(batch, lambda layer, conv, x: self._solved(batch, conv, x).value)
+            pooled = self._pooled(batch, lambda _, conv, x: self._solved(batch, conv, x).value)
+            return cast(Tensor, self.head(pooled))
         warm = self.warm_start if self.training else None
         rows = batch.x.shape[0]
 
@@ -156,9 +130,10 @@ class GraphIGNN(GraphClassifier):
                 warm.states[f"forward{layer}"] = conv.last_solution.value
             return z
 
-        return self._scores(batch, equilibrium)
+        return cast(Tensor, self.head(self._pooled(batch, equilibrium)))
 
-    def _scores(self, batch: Batch, equilibrium: _Equilibrium) -> Tensor:
+    def _pooled(self, batch: Batch, equilibrium: _Equilibrium) -> Tensor:
+        """What the head reads, ``num_graphs x channels``."""
         graph, num_graphs = check_batch(batch, self.in_channels)
         states = [batch.x]
         for hop in self.hops:
@@ -169,8 +144,7 @@ class GraphIGNN(GraphClassifier):
         pooled = [
             pool(state, graph, num_graphs) for pool, state in zip(self.poolings, read, strict=True)
         ]
-        hidden = self.hidden(self.read_norm(torch.cat(pooled, -1))).relu()
-        return self.head(F.dropout(hidden, self.dropout, self.training))
+        return torch.cat(pooled, -1)
 
     def remember_backward(self) -> None:
         """Keep the backward equilibria for the next epoch; called after the backward pass."""
@@ -199,6 +173,7 @@ class GraphIGNN(GraphClassifier):
         tol: float = 1e-3,
         max_evals: int = 1000,
         on_failure: str = "warn",
+        certify: bool = False,
     ) -> GraphPrediction:
         """Classify every graph of a batch.
 
@@ -209,22 +184,34 @@ class GraphIGNN(GraphClassifier):
             tol: Tolerance on the relative residual of each graph.
             max_evals: Limit of evaluations of f in each layer.
             on_failure: ``"raise"``, ``"warn"`` or ``"return"``.
+            certify: Whether to prove, graph by graph, that the class is that of the exact equilibrium;
+                for one implicit layer, and sum or mean pooling.
         """
+        if certify and len(self.convs) > 1:
+            raise InputError(
+                "only a model with one implicit layer can be certified: leave certify out"
+            )
         solvers = list(solver) if isinstance(solver, Sequence) else [solver] * len(self.convs)
         if len(solvers) != len(self.convs):
             raise InputError(
                 f"{len(solvers)} solvers for {len(self.convs)} implicit layers: give one, or one each"
             )
         solutions: list[Solution] = []
+        maps: list[EquilibriumMap] = []
 
         def equilibrium(layer: int, conv: IGNNConv, x: Tensor) -> Tensor:
-            f = self._layer_map(batch, conv, x)
+            maps.append(self._layer_map(batch, conv, x))
             options = {"tol": tol, "max_evals": max_evals, "on_failure": on_failure}
-            solutions.append(solve(f, solvers[layer], **options))  # type: ignore[arg-type]
+            solutions.append(solve(maps[-1], solvers[layer], **options))  # type: ignore[arg-type]
             return solutions[-1].value
 
-        scores = self._evaluated(batch, equilibrium)
-        return GraphPrediction(scores.argmax(-1), scores.softmax(-1), tuple(solutions))
+        with self._evaluating():
+            pooled = self._pooled(batch, equilibrium)
+            scores = self.head(pooled)
+            found = GraphPrediction(scores.argmax(-1), scores.softmax(-1), tuple(solutions))
+            if certify:
+                found = prove(found, maps[0], self.norms[0], self.pooling, pooled, self.head)
+        return found
 
     @torch.no_grad()
     def equilibrium_maps(self, batch: Batch, tol: float = 1e-5) -> list[EquilibriumMap]:
@@ -238,15 +225,25 @@ class GraphIGNN(GraphClassifier):
             maps.append(self._layer_map(batch, conv, x))
             return solve(maps[-1], tol=tol).value
 
-        self._evaluated(batch, equilibrium)
+        with self._evaluating():
+            self._pooled(batch, equilibrium)
         return maps
 
-    def _evaluated(self, batch: Batch, equilibrium: _Equilibrium) -> Tensor:
-        """The scores in evaluation mode, whatever the mode is now."""
+    def equilibrium_map(self, batch: Batch) -> EquilibriumMap:
+        """The map of a model with one implicit layer: what ``fit_solver`` asks for."""
+        if len(self.convs) > 1:
+            raise InputError(
+                f"the model has {len(self.convs)} implicit layers: take one of equilibrium_maps"
+            )
+        return self.equilibrium_maps(batch)[0]
+
+    @contextmanager
+    def _evaluating(self) -> Iterator[None]:
+        """Evaluation mode, whatever the mode is now."""
         training = self.training
         self.eval()
         try:
-            return self._scores(batch, equilibrium)
+            yield
         finally:
             self.train(training)
 
