@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -54,8 +55,19 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any, default: Callable[[Any], Any] | None = None) -> None:
-    """Write ``value`` as indented JSON to ``path``, whole or not at all."""
-    write_text(path, json.dumps(value, indent=2, default=default) + "\n")
+    """Write ``value`` as indented JSON to ``path``, whole or not at all.
+
+    JSON knows no NaN and no infinity: they become ``null``.
+    """
+    write_text(path, json.dumps(_finite(value), indent=2, default=default, allow_nan=False) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_json(path: Path, what: str) -> Any:

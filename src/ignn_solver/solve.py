@@ -116,6 +116,9 @@ class Solution:
         return int(self.evals.max())
 
 
+#: Squared size, relative to the first value, below which an iterate counts as zero.
+_FLOOR = 1e-12
+
 Observer = Callable[[int, Evaluation], bool]
 
 
@@ -198,6 +201,7 @@ class _Loop:
         self.seconds: list[float] = []
         self.started = time.perf_counter()
         self.kept: Evaluation | None = None
+        self.floor: Tensor
         self.buffers: list[Tensor] = []
 
     @property
@@ -214,8 +218,10 @@ class _Loop:
         fz, residual_sq, value_sq = evaluation = self.f.evaluate(z, self._spare(z))
         total = self.adjacency.sum_per_graph(residual_sq)
         size = self.adjacency.sum_per_graph(value_sq)
-        # Zero over zero is the fixed point 0, reached exactly.
-        relative = torch.where(total == 0, 0.0, (total / size).sqrt())
+        if not self.trace:
+            self.floor = _FLOOR * size
+        # Zero over zero is the fixed point 0, reached exactly; near it the first value sets the scale.
+        relative = torch.where(total == 0, 0.0, (total / size.maximum(self.floor)).sqrt())
         finite = torch.isfinite(total) & torch.isfinite(size)
         relative = torch.where(finite, relative, torch.inf)
         self.trace.append(relative)

@@ -133,13 +133,32 @@ def test_a_history_of_equal_steps_does_not_break_it(scope, dtype):
     torch.testing.assert_close(proposed, fz, rtol=1e-3, atol=1e-3)
 
 
-def test_an_ill_conditioned_system_falls_back_to_the_newest_image():
+def test_an_ill_conditioned_system_restarts_from_the_newest_step():
     f = linear_map("chain")
-    solver = Anderson(condition_limit=1.0)
+    solver = Anderson(amplification_limit=0.5)
     for one, other in zip(
         iterates_of(f, solver, 5), reference(f, window=0, beta=1.0, steps=5), strict=True
     ):
         torch.testing.assert_close(one, other)
+
+
+def test_a_restart_forgets_the_past_until_new_steps_fill_the_window():
+    problem = nonlinear("batch")
+    solver = Anderson(window=3)
+    z = problem.f.start()
+    state = solver.init(problem.f, z)
+    for _ in range(3):
+        z, state = solver.step(z, problem.f(z), state)
+    restarted = torch.zeros(problem.f.adjacency.num_graphs, dtype=torch.bool)
+    restarted[0] = True
+    state.forget(restarted)
+    weights = solver.weights(state)
+    newest = torch.zeros(state.filled, dtype=weights.dtype)
+    newest[state.newest] = 1
+    torch.testing.assert_close(weights[0], newest)
+    assert (weights[1:] - newest).abs().amax() > 0.01
+    z, state = solver.step(z, problem.f(z), state)
+    assert int((solver.weights(state)[0] != 0).sum()) == 2
 
 
 @pytest.mark.parametrize("window", [1, 5, 30])

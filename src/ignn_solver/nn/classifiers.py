@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
-from ..solve import Solver
+from ..solve import Solution, Solver, Status
 from .base import NodeClassifier
 from .conv import IGNNConv
 from .prediction import Prediction, Proof, predict_nodes
@@ -26,6 +26,13 @@ class WarmStart:
     """Equilibria of the last epoch: where the next epoch's solves start."""
 
     states: dict[str, Tensor] = field(default_factory=dict)
+
+    def keep(self, name: str, solution: Solution) -> None:
+        """Start from this solution next time, unless it is not finite: that would spoil every epoch."""
+        if solution.status is Status.NON_FINITE:
+            self.states.pop(name, None)
+        else:
+            self.states[name] = solution.value
 
     def get(self, name: str, rows: int) -> Tensor | None:
         """The state called ``name`` if it has this many rows."""
@@ -108,14 +115,14 @@ class IGNN(NodeClassifier):
             backward_start=None if warm is None else warm.get("train_backward", rows),
         )
         if warm is not None and self.conv.last_solution is not None:
-            warm.states[f"{mode}_forward"] = self.conv.last_solution.value
+            warm.keep(f"{mode}_forward", self.conv.last_solution)
         return self.head(F.dropout(z, self.dropout, self.training))
 
     def remember_backward(self) -> None:
         """Keep the backward equilibrium for the next epoch; called after the backward pass."""
         backward = self.conv.last_backward
         if self.warm_start is not None and backward is not None and backward.solution is not None:
-            self.warm_start.states["train_backward"] = backward.solution.value
+            self.warm_start.keep("train_backward", backward.solution)
 
     def evaluations(self) -> tuple[int, int]:
         """Evaluations of f in the last forward and backward solve."""

@@ -11,7 +11,7 @@ from ..cache import TensorCache
 from ..equilibrium import EquilibriumMap, check_activation
 from ..solve import Solution, Solver, solve
 from .features import FeatureLinear, check_features
-from .parametrize import parametrization
+from .parametrize import parametrization as make_weight
 
 _adjacencies: TensorCache[Adjacency] = TensorCache()
 
@@ -83,7 +83,7 @@ class IGNNConv(nn.Module):
         self.backward_solver = backward_solver
         self.tol = tol
         self.max_evals = max_evals
-        self.weight = _parametrization(parametrization, out_channels, kappa)
+        self.weight = make_weight(parametrization, out_channels, kappa)
         self.input = FeatureLinear(in_channels, out_channels, bias, dropout)
         #: The last solve, forward and backward: what it took, and where the next one may start.
         self.last_solution: Solution | None = None
@@ -165,6 +165,3 @@ class IGNNConv(nn.Module):
     def extra_repr(self) -> str:
         """Channels and activation."""
         return f"{self.in_channels}, {self.out_channels}, activation={self.activation}"
-
-
-_parametrization = parametrization

@@ -66,9 +66,11 @@ class FeatureLinear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """From ``n x in_features``, dense or sparse, to dense ``n x out_features``."""
         if x.layout == torch.strided:
-            result = F.dropout(x, self.dropout, self.training) @ self.weight
+            dense = x.to(self.weight.dtype)
+            result = F.dropout(dense, self.dropout, self.training) @ self.weight
         else:
-            matrix = _sparse_features.get(x, lambda: SparseMatrix.from_torch(x))
+            dtype = self.weight.dtype
+            matrix = _sparse_features.get(x, lambda: SparseMatrix.from_torch(x).to(dtype), dtype)
             if self.training and self.dropout > 0:
                 # Made first, so that every epoch's matrix shares the order of its transpose.
                 _ = matrix.transpose

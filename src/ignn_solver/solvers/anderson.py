@@ -27,6 +27,7 @@ class History:
     values: Tensor
     residuals: Tensor
     gram: Tensor
+    alive: Tensor
     filled: int = 0
     newest: int = -1
 
@@ -37,7 +38,8 @@ class History:
         owners = f.adjacency.num_nodes if scope == "node" else f.adjacency.num_graphs
         values = f.bias.new_empty(slots, *f.bias.shape)
         gram = torch.zeros(owners, slots, slots, dtype=torch.float64, device=f.bias.device)
-        return cls(f.adjacency, scope, values, torch.empty_like(values), gram)
+        alive = torch.ones(owners, slots, dtype=torch.bool, device=f.bias.device)
+        return cls(f.adjacency, scope, values, torch.empty_like(values), gram, alive)
 
     def push(self, z: Tensor, fz: Tensor) -> None:
         """Store a step in the oldest slot and update the inner products that it changes."""
@@ -49,6 +51,13 @@ class History:
         dots = self._dots(self.residuals[: self.filled], self.residuals[self.newest])
         self.gram[:, self.newest, : self.filled] = dots
         self.gram[:, : self.filled, self.newest] = dots
+        self.alive[:, self.newest] = True
+
+    def forget(self, owners: Tensor) -> None:
+        """Restart these owners: only the newest step counts from now on."""
+        newest = torch.zeros_like(self.alive)
+        newest[:, self.newest] = True
+        self.alive = torch.where(owners.unsqueeze(-1), newest, self.alive)
 
     def _dots(self, stack: Tensor, one: Tensor) -> Tensor:
         if self.scope == "graph" and self.adjacency.num_graphs == 1:
@@ -87,7 +96,8 @@ class Anderson:
         beta: Mixing between images (1) and iterates (0).
         ridge: Tikhonov term of the least-squares system, relative to the residuals' own sizes.
         scope: One set of weights per ``"graph"`` or per ``"node"``.
-        condition_limit: Take a plain step when the least-squares system is worse conditioned than this.
+        amplification_limit: Restart, from the newest step alone, when the system is so ill-conditioned
+            that the weights' absolute sum, which multiplies rounding errors, exceeds this.
         safeguard: Let the loop replace steps that do not lower the residual enough.
     """
 
@@ -95,7 +105,7 @@ class Anderson:
     beta: float = 1.0
     ridge: float = 1e-10
     scope: str = "graph"
-    condition_limit: float = 1e12
+    amplification_limit: float = 1e4
     safeguard: bool = False
 
     def __post_init__(self) -> None:
@@ -119,21 +129,31 @@ class Anderson:
 
     def weights(self, state: History) -> Tensor:
         r"""The least-squares weights :math:`\alpha`, ``owners x filled``; they sum to 1."""
+        solved, ill = self._solved(state)
+        if bool(ill.any()):
+            state.forget(ill)
+            solved, _ = self._solved(state)
+        return solved
+
+    def _solved(self, state: History) -> tuple[Tensor, Tensor]:
+        """The weights, and which owners' systems are ill-conditioned."""
         count = state.filled
-        gram = state.gram[:, :count, :count]
-        size = gram.diagonal(dim1=-2, dim2=-1).sqrt()
+        alive = state.alive[:, :count]
+        both = alive[:, :, None] & alive[:, None, :]
+        eye = torch.eye(count, dtype=state.gram.dtype, device=state.gram.device)
+        gram = torch.where(both, state.gram[:, :count, :count], eye * ~alive[:, None, :])
+        size = torch.where(alive, gram.diagonal(dim1=-2, dim2=-1).sqrt(), 0)
         largest = size.amax(-1, keepdim=True).clamp_min(torch.finfo(gram.dtype).tiny)
         # Scaled to cosines, so that the ridge does not drown the smallest residuals of the window.
         share = (size / largest).clamp_min(_SMALLEST_SHARE)
-        scale = share * largest
+        scale = torch.where(alive, share * largest, 1)
         cosines = torch.nan_to_num(gram / scale[:, :, None] / scale[:, None, :])
-        eye = torch.eye(count, dtype=gram.dtype, device=gram.device)
         values, vectors = torch.linalg.eigh(cosines + self.ridge * eye)
-        ill = values[:, -1] > self.condition_limit * values[:, 0].clamp_min(0)
         inverse = values.clamp_min(self.ridge).reciprocal()
-        along = (vectors / share[:, :, None]).sum(-2)
-        solved = (vectors * (inverse * along)[:, None, :]).sum(-1) / share
+        wanted = torch.where(alive, 1 / share, 0)
+        along = (vectors * wanted[:, :, None]).sum(-2)
+        solved = (vectors * (inverse * along)[:, None, :]).sum(-1) * wanted
         weights = solved / solved.sum(-1, keepdim=True)
-        newest = torch.zeros_like(weights)
-        newest[:, state.newest] = 1
-        return torch.where(ill[:, None], newest, weights)
+        # Negated, so that a weight that is not a number restarts too.
+        calm = weights.abs().sum(-1) <= self.amplification_limit
+        return weights, ~calm & (alive.sum(-1) > 1)
