@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from torch_geometric.data import Batch
 
 _KERNEL = 5
+_TIE_BREAKERS = 4
 
 
 def sort_pooling(x: Tensor, graph: Tensor, num_graphs: int, k: int) -> Tensor:
     """The k nodes of each graph with the largest last channel, in descending order.
 
-    Ties are broken by the other channels, last to first, so that the order of the nodes does not
-    matter; graphs with fewer than k nodes end in zeros.
+    Ties are broken by the three channels before it, so that the order of the nodes does not matter: nodes
+    that agree in all four are as good as equal. Graphs with fewer than k nodes end in zeros.
 
     Args:
         x: Node states, ``n x d``.
@@ -37,7 +38,7 @@ def sort_pooling(x: Tensor, graph: Tensor, num_graphs: int, k: int) -> Tensor:
     """
     order = torch.arange(x.shape[0])
     values = x.detach()
-    for channel in range(x.shape[1]):
+    for channel in range(max(0, x.shape[1] - _TIE_BREAKERS), x.shape[1]):
         order = order[torch.argsort(values[order, channel], descending=True, stable=True)]
     order = order[torch.argsort(graph[order], stable=True)]
     sizes = torch.bincount(graph, minlength=num_graphs)
