@@ -5,81 +5,39 @@ Compilation takes a few seconds once per machine; the result is cached on disk.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numba
-import numpy as np
 import torch
 from numba import prange
 from torch import Tensor
 
+from .rowwise import CODES, SCALED, fetch_ahead, finish, gather
+from .rowwise import PARALLEL as _FLAGS
+
 if TYPE_CHECKING:
     from ..sparse import SparseMatrix
 
-# Sums may be reordered and multiplications fused, so that the loops vectorise; NaN and infinity keep
-# their meaning, because the solvers look for them.
-_FLAGS: dict[str, Any] = {
-    "cache": True,
-    "error_model": "numpy",
-    "fastmath": {"reassoc", "contract", "nsz", "arcp"},
-    "nogil": True,
-    "parallel": True,
-}
-_CODES = {"relu": 0, "tanh": 1, "sigmoid": 2}
-
 
 @numba.njit(**_FLAGS)
-def _spmm(rowptr, col, value, x, out, splits):  # type: ignore[no-untyped-def]
-    width = x.shape[1]
+def _spmm(rowptr, col, value, x, out, splits, ahead):  # type: ignore[no-untyped-def]
     for part in prange(splits.shape[0] - 1):
         for i in range(splits[part], splits[part + 1]):
-            out[i, :] = 0
-            for edge in range(rowptr[i], rowptr[i + 1]):
-                j = col[edge]
-                weight = value[edge]
-                for c in range(width):
-                    out[i, c] += weight * x[j, c]
+            row = out[i]
+            row[:] = 0
+            gather(row, x, col, value, rowptr[i], rowptr[i + 1], 0, 0, 0, 0, ahead)
 
 
 @numba.njit(**_FLAGS)
 def _evaluate(  # type: ignore[no-untyped-def]
-    rowptr, col, value, projected, bias, z, out, residual_sq, value_sq, splits, code, scale
+    rowptr, col, value, projected, bias, z, out, residual_sq, value_sq, splits, code, scale, ahead
 ):
-    width = projected.shape[1]
     for part in prange(splits.shape[0] - 1):
-        row = np.empty(width, projected.dtype)
-        zero = projected.dtype.type(0)
-        one = projected.dtype.type(1)
         for i in range(splits[part], splits[part + 1]):
-            for c in range(width):
-                row[c] = bias[i, c]
-            for edge in range(rowptr[i], rowptr[i + 1]):
-                j = col[edge]
-                weight = value[edge]
-                for c in range(width):
-                    row[c] += weight * projected[j, c]
-            if code == 0:
-                for c in range(width):
-                    # Written so that NaN stays NaN.
-                    row[c] = zero if row[c] < zero else row[c]
-            elif code == 1:
-                for c in range(width):
-                    row[c] = np.tanh(row[c])
-            elif code == 2:
-                for c in range(width):
-                    row[c] = one / (one + np.exp(-row[c]))
-            else:
-                for c in range(width):
-                    row[c] *= scale[i, c]
-            residual = zero
-            size = zero
-            for c in range(width):
-                difference = row[c] - z[i, c]
-                residual += difference * difference
-                size += row[c] * row[c]
-                out[i, c] = row[c]
-            residual_sq[i] = residual
-            value_sq[i] = size
+            row = out[i]
+            row[:] = bias[i]
+            gather(row, projected, col, value, rowptr[i], rowptr[i + 1], 0, 0, 0, 0, ahead)
+            residual_sq[i], value_sq[i] = finish(row, z[i], scale[i], code)
 
 
 def _threads() -> None:
@@ -92,7 +50,8 @@ def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
     x = x.detach().contiguous()
     out = x.new_empty(matrix.shape[0], x.shape[1])
     rowptr, col, value = matrix.arrays
-    _spmm(rowptr, col, value, x.numpy(), out.numpy(), matrix.splits)
+    given = x.numpy()
+    _spmm(rowptr, col, value, given, out.numpy(), matrix.splits, fetch_ahead(given))
     return out
 
 
@@ -110,12 +69,13 @@ def evaluate(
     z, projected, bias = z.contiguous(), projected.contiguous(), bias.contiguous()
     if out is None:
         out = torch.empty_like(z)
-    code = 3 if scale is not None else _CODES[activation or "relu"]
+    code = SCALED if scale is not None else CODES[activation or "relu"]
     factor = bias if scale is None else scale.contiguous()
     residual_sq, value_sq = z.new_empty(2, z.shape[0])
     rowptr, col, value = matrix.arrays
+    given = projected.numpy()
     _evaluate(
-        rowptr, col, value, projected.numpy(), bias.numpy(), z.numpy(), out.numpy(),
-        residual_sq.numpy(), value_sq.numpy(), matrix.splits, code, factor.numpy(),
+        rowptr, col, value, given, bias.numpy(), z.numpy(), out.numpy(), residual_sq.numpy(),
+        value_sq.numpy(), matrix.splits, code, factor.numpy(), fetch_ahead(given),
     )  # fmt: skip
     return out, residual_sq, value_sq

@@ -16,6 +16,17 @@ def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
     return matrix.as_torch() @ x
 
 
+def activate(y: Tensor, activation: str | None, scale: Tensor | None) -> Tensor:
+    """The activation of ``y``, or ``scale * y``, in place."""
+    if scale is not None:
+        return y.mul_(scale)
+    if activation == "relu":
+        return y.relu_()
+    if activation == "tanh":
+        return y.tanh_()
+    return y.sigmoid_()
+
+
 def evaluate(
     matrix: SparseMatrix,
     projected: Tensor,
@@ -26,15 +37,7 @@ def evaluate(
     out: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``y = act(matrix @ projected + bias)`` with the squared row norms of ``y - z`` and ``y``."""
-    y = spmm(matrix, projected).add_(bias)
-    if scale is not None:
-        y.mul_(scale)
-    elif activation == "relu":
-        y.relu_()
-    elif activation == "tanh":
-        y.tanh_()
-    else:
-        y.sigmoid_()
+    y = activate(spmm(matrix, projected).add_(bias), activation, scale)
     if out is not None:
         y = out.copy_(y)
     return y, (y - z).square_().sum(-1), torch.linalg.vecdot(y, y)
