@@ -81,8 +81,9 @@ def evaluate(
 
 def sweep(
     matrix: SparseMatrix,
-    old: Tensor,
-    new: Tensor,
+    projected: Tensor,
+    old: int,
+    new: int,
     weight: Tensor,
     bias: Tensor,
     z: Tensor,
@@ -100,8 +101,9 @@ def sweep(
 
     Args:
         matrix: Sparse ``n x n``.
-        old: ``z @ weight``, ``n x d``; its content is lost.
-        new: Becomes ``y @ weight``; may be ``old`` where no edge joins two chunks.
+        projected: Holds ``z @ weight`` and gets ``y @ weight``, both ``n x d``.
+        old: The row at which the former begins.
+        new: The row at which the latter is put; may be ``old`` where no edge joins two chunks.
         weight: ``d x d``.
         bias: ``n x d``.
         z: The point, ``n x d``.
@@ -116,5 +118,5 @@ def sweep(
     """
     chosen = compiled_sweep if _use_compiled(z) else plain_sweep
     return chosen.sweep(
-        matrix, old, new, weight, bias, z, chunks, block, activation, scale, out
+        matrix, projected, old, new, weight, bias, z, chunks, block, activation, scale, out
     )
