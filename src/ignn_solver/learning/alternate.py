@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .fit import LearnedSolver, fit_solver
+from torch import Tensor
+
+from ..solvers.learned import Learned
+from .fit import fit_solver
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -33,7 +36,7 @@ class Alternating:
     ) -> None:
         self.model, self.data, self.steps = model, data, steps
         self.next_fit, self.wait = warm_up, float(every)
-        self.solver: LearnedSolver | None = None
+        self.solver: Learned | None = None
         self.seconds = 0.0
 
     def before(self, epoch: int) -> None:
@@ -41,8 +44,26 @@ class Alternating:
         if epoch < self.next_fit:
             return
         started = time.perf_counter()
-        self.solver = fit_solver(self.model, self.data, steps=self.steps, rank=8)
-        self.model.conv.solver = self.model.conv.backward_solver = self.solver
-        self.next_fit = epoch + round(self.wait)
-        self.wait *= 1.5
+        fitted = fit_solver(self.model, self.data, steps=self.steps, rank=8)
+        assert isinstance(fitted, Learned)
+        self._use(fitted)
+        self.next_fit, self.wait = epoch + round(self.wait), self.wait * 1.5
         self.seconds += time.perf_counter() - started
+
+    def kept(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """What ``restore`` needs to go on as if nothing had happened: tensors, and the rest."""
+        solver = self.solver
+        rest = {"next_fit": self.next_fit, "wait": self.wait, "seconds": self.seconds}
+        return (
+            {} if solver is None else solver.tensors(),
+            rest | {"details": None if solver is None else solver.details},
+        )
+
+    def restore(self, tensors: dict[str, Tensor], rest: dict[str, Any]) -> None:
+        """Take up what ``kept`` gave."""
+        self.next_fit, self.wait, self.seconds = rest["next_fit"], rest["wait"], rest["seconds"]
+        if rest["details"] is not None:
+            self._use(Learned(**tensors, details=rest["details"]))
+
+    def _use(self, solver: Learned) -> None:
+        self.solver = self.model.conv.solver = self.model.conv.backward_solver = solver

@@ -109,7 +109,7 @@ def adapt_mixed(
     )
     f, solution = equilibrium(model, data)
     unrolled = _unroll_options(solver.details.get("steps"), 0, {"iterations": steps, **options})
-    train_unrolled(adapted, f, solution, unrolled, progress=False)
+    train_unrolled(adapted, f, solution, replace(unrolled, ramp=False), progress=False)
     return adapted
 
 

@@ -14,7 +14,7 @@ from ..errors import InputError
 _sparsified: TensorCache[Adjacency] = TensorCache()
 
 #: Up to this many nodes the exact entropy, which costs the cube of it, is affordable.
-EXACT_NODES = 400
+EXACT_NODES = 300
 
 
 def sparsified(
@@ -122,6 +122,7 @@ def quadratic_entropy(edges: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
     return 1 - (degree.square().sum() + 2 * weight.square().sum()) / trace.square()
 
 
+@torch.enable_grad()
 def _pri(edges: Tensor, num_nodes: int, density: float, seed: int) -> Tensor:
     r"""Edge scores that minimise the objective of PRI-Graphs (Yu et al., UAI 2022).
 

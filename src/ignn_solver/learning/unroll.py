@@ -29,6 +29,8 @@ class UnrollOptions:
         iterations: Updates of the solver's parameters.
         lr: Adam's learning rate.
         losses: Weights and schedules of the losses.
+        ramp: Whether the weights of the losses change over the training as the paper's do; off, they
+            stay as at its end, for adapting a trained solver.
         memory: GiB that the unrolled steps may take; larger graphs are trained on in parts.
         seed: Draws the parts.
     """
@@ -37,6 +39,7 @@ class UnrollOptions:
     iterations: int = 120
     lr: float = 0.01
     losses: LossWeights = field(default_factory=LossWeights)
+    ramp: bool = True
     memory: float = 4.0
     seed: int = 0
 
@@ -124,7 +127,7 @@ def train_unrolled(
                 nodes = grow_part(f.adjacency, size, generator)
                 current, target = part_map(f, solution, nodes)
             guess, iterates, mixed = unroll(solver, current, options.steps)
-            done = iteration / max(1, options.iterations - 1)
+            done = iteration / max(1, options.iterations - 1) if options.ramp else 1.0
             loss = total_loss(guess, iterates, mixed, target, options.losses, done)
             optimizer.zero_grad()
             loss.backward()

@@ -1,0 +1,32 @@
+import torch
+
+import ignn_solver as ig
+from ignn_solver.learning.alternate import Alternating
+
+
+def test_the_solver_is_fitted_after_the_warm_up_and_then_less_and_less_often(graph):
+    torch.manual_seed(0)
+    model = ig.IGNN(graph.num_features, 16, graph.num_classes)
+    alternating = Alternating(model, graph, warm_up=3, every=4, steps=3)
+    fitted = []
+    for epoch in range(20):
+        before = alternating.solver
+        alternating.before(epoch)
+        if alternating.solver is not before:
+            fitted.append(epoch)
+    assert fitted == [3, 7, 13]
+    assert model.conv.solver is model.conv.backward_solver is alternating.solver
+
+
+def test_it_needs_fewer_evaluations_and_learns_as_much(graph):
+    results = {}
+    for solver in (None, "alternating"):
+        torch.manual_seed(0)
+        model = ig.IGNN(graph.num_features, 16, graph.num_classes)
+        results[solver] = ig.fit(model, graph, epochs=20, solver=solver, progress=False)
+    evaluations = {
+        solver: sum(e["forward_evals"] + e["backward_evals"] for e in result.history[6:])
+        for solver, result in results.items()
+    }
+    assert evaluations["alternating"] < 0.8 * evaluations[None]
+    assert results["alternating"].val_accuracy >= results[None].val_accuracy - 0.05
