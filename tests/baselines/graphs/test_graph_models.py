@@ -196,13 +196,22 @@ def test_gind_minimises_its_energy():
     model = GraphGIND(4, 5, 2, kappa=0.9, layers=1, tol=1e-12).double().eval()
     bias = model.inputs[0](graph.x).detach()
     weight = model.weights[0]().detach()
-    z = model.diffuse(0, bias, graph).detach()
+    z = model.diffuse(0, bias, graph).detach() - bias
     matrix = incidence(graph.edge_index, 6).as_torch().to_dense().double()
     z.requires_grad_()
     # The gradient of log cosh is tanh, so that the equilibrium is where this energy is stationary.
     energy = torch.log(torch.cosh(matrix @ (z + bias) @ weight)).sum() + z.square().sum() / 2
     (slope,) = torch.autograd.grad(energy, z)
     assert float(slope.abs().max()) < 1e-6
+
+
+@torch.no_grad()
+def test_gind_leaves_a_graph_of_equal_nodes_as_it_is():
+    graph = Data(x=torch.ones(6, 4), edge_index=ring(6))
+    model = GraphGIND(4, 5, 2, layers=1)
+    bias = model.inputs[0](graph.x)
+    torch.testing.assert_close(model.diffuse(0, bias, graph), bias)
+    assert model.evaluations()[0] == 1
 
 
 def test_implicit_gradients_of_gind_are_those_of_unrolling():
@@ -218,7 +227,7 @@ def test_implicit_gradients_of_gind_are_those_of_unrolling():
     z = torch.zeros_like(bias)
     for _ in range(300):
         z = -matrix.T @ torch.tanh(matrix @ (z + bias) @ weight) @ weight.T
-    (z * target).sum().backward()
+    ((bias + z) * target).sum().backward()
     unrolled = [p.grad for p in (model.weights[0].raw, model.inputs[0].weight)]
     torch.testing.assert_close(implicit, unrolled, atol=1e-8, rtol=1e-6)
 

@@ -89,7 +89,11 @@ class GraphGIND(GraphClassifier):
         self.equilibria = [Equilibrium(tol, max_evals) for _ in range(layers)]
 
     def diffuse(self, layer: int, bias: Tensor, batch: Batch) -> Tensor:
-        """The equilibrium of one layer, ``n x hidden_channels``."""
+        """The states ``b + Z`` of one layer, ``n x hidden_channels``.
+
+        They are what is solved for: Z itself is 0 on a graph whose nodes are all alike, where no residual
+        is small beside it.
+        """
         matrix = incidence(batch.edge_index, batch.num_nodes).to(bias.dtype)
         weight = self.weights[layer]()
 
@@ -98,13 +102,13 @@ class GraphGIND(GraphClassifier):
         size = self.config["kappa"] ** 2
         step = 2 / (2 + size)
 
-        def function(z: Tensor) -> Tensor:
-            flux = torch.tanh(matrix.matmul((z + bias) @ weight))
-            return (1 - step) * z - step * (matrix.transpose.matmul(flux) @ weight.T)
+        def function(y: Tensor) -> Tensor:
+            flux = torch.tanh(matrix.matmul(y @ weight))
+            return (1 - step) * y + step * (bias - matrix.transpose.matmul(flux) @ weight.T)
 
-        def adjoint(z: Tensor) -> Step:
+        def adjoint(y: Tensor) -> Step:
             fixed = weight.detach()
-            slope = 1 - torch.tanh(matrix.matmul((z + bias.detach()) @ fixed)).square()
+            slope = 1 - torch.tanh(matrix.matmul(y @ fixed)).square()
 
             def product(u: Tensor) -> Tensor:
                 flux = slope * matrix.matmul(u @ fixed)
@@ -113,15 +117,14 @@ class GraphGIND(GraphClassifier):
             return product
 
         adjacency = batch_adjacency(batch, bias.dtype)
-        return self.equilibria[layer](function, adjoint, adjacency, torch.zeros_like(bias))
+        return self.equilibria[layer](function, adjoint, adjacency, bias)
 
     def forward(self, batch: Batch) -> Tensor:
         """The score of each class for each graph, ``num_graphs x num_classes``."""
         graph, num_graphs = check_batch(batch, self.in_channels)
         x = batch.x
         for layer, (embed, norm) in enumerate(zip(self.inputs, self.norms, strict=True)):
-            bias = embed(x)
-            x = norm(bias + self.diffuse(layer, bias, batch)).relu()
+            x = norm(self.diffuse(layer, embed(x), batch)).relu()
         scores: Tensor = self.readout(x, graph, num_graphs)
         return scores
 
