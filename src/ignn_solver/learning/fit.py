@@ -30,9 +30,9 @@ LearnedSolver = Learned | MixedAnderson
 
 #: What each preset of the paper's family is made of.
 PAPER_PRESETS: dict[str, dict[str, Any]] = {
-    "learned-paper": {"mixer": "gn", "initializer": "mlp"},
-    "learned-nn": {"mixer": "nn", "initializer": "mlp"},
-    "learned-aa": {"mixer": "aa", "initializer": "mlp"},
+    "learned-paper": {"mixer": "gn", "initializer": "mlp-x"},
+    "learned-nn": {"mixer": "nn", "initializer": "mlp-x"},
+    "learned-aa": {"mixer": "aa", "initializer": "mlp-x"},
 }
 PRESETS = ("learned", *PAPER_PRESETS)
 

@@ -76,13 +76,13 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
 
 
 def choose_rank(f: EquilibriumMap) -> int:
-    """The rank at which mixing costs about a third of an evaluation, by counting operations.
+    """The rank at which mixing costs about as much as an evaluation, by counting operations.
 
     An edge costs about four times the time of its arithmetic, because its row is fetched from memory.
     """
     nodes, width = f.bias.shape
     evaluation = 2 * nodes * width * width + 4 * 2 * f.adjacency.num_entries * width
-    rank = int(evaluation / 3 / (6 * nodes * width))
+    rank = int(evaluation / (6 * nodes * width))
     return max(8, 8 * round(rank / 8))
 
 
