@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -26,11 +27,11 @@ class Safeguard:
     def __init__(self, f: FixedPointMap) -> None:
         self.adjacency = f.adjacency
         graphs = self.adjacency.num_graphs
-        self.bad = torch.zeros(graphs, dtype=torch.bool, device=f.bias.device)
-        self.rejected = torch.zeros(graphs, dtype=torch.int64, device=f.bias.device)
-        self._plain = torch.ones_like(self.bad)
-        self._plain_steps = torch.zeros_like(self.rejected)
-        self._least = torch.full_like(self.rejected, torch.inf, dtype=torch.float64)
+        self.bad = np.zeros(graphs, dtype=bool)
+        self.rejected = np.zeros(graphs, dtype=np.int64)
+        self._plain = np.ones(graphs, dtype=bool)
+        self._plain_steps = np.zeros(graphs, dtype=np.int64)
+        self._least = np.full(graphs, np.inf)
         self._trusted: tuple[Tensor, Tensor] | None = None
         # A step must close part of the gap that plain iteration is sure to close.
         factor = f.contraction.factor
@@ -41,7 +42,7 @@ class Safeguard:
         """The last trusted point and its image; empty before the first evaluation."""
         return self._trusted or ()
 
-    def judge(self, z: Tensor, fz: Tensor, residual_sq: Tensor, exempt: Tensor) -> None:
+    def judge(self, z: Tensor, fz: Tensor, residual_sq: np.ndarray, exempt: np.ndarray) -> None:
         """Compare the point with all that were trusted before it.
 
         Args:
@@ -54,23 +55,24 @@ class Safeguard:
         lower = residual_sq < self._least
         self.bad = ~(self._plain | enough | exempt)
         self.rejected += self.bad
-        self._least = torch.where(lower, residual_sq, self._least)
+        self._least = np.where(lower, residual_sq, self._least)
         moved = ~self.bad | lower
-        if self._trusted is None or bool(moved.all()):
+        if self._trusted is None or moved.all():
             self._trusted = z, fz
-        elif bool(moved.any()):
+        elif moved.any():
             self._trusted = self._choose(moved, z, 0), self._choose(moved, fz, 1)
 
-    def _choose(self, graphs: Tensor, rows: Tensor, which: int) -> Tensor:
+    def _choose(self, graphs: np.ndarray, rows: Tensor, which: int) -> Tensor:
         """``rows`` for these graphs, the trusted point (0) or image (1) for the others."""
         assert self._trusted is not None
-        if graphs.numel() == 1:
-            return rows if bool(graphs) else self._trusted[which]
-        return torch.where(self.adjacency.spread(graphs).unsqueeze(-1), rows, self._trusted[which])
+        if graphs.size == 1:
+            return rows if graphs.all() else self._trusted[which]
+        chosen = self.adjacency.spread(torch.from_numpy(graphs).to(rows.device))
+        return torch.where(chosen.unsqueeze(-1), rows, self._trusted[which])
 
     def repaired(self, z: Tensor, fz: Tensor) -> tuple[Tensor, Tensor]:
         """What the solver gets to see: a rejected point is replaced by the last trusted one."""
-        if not bool(self.bad.any()):
+        if not self.bad.any():
             return z, fz
         return self._choose(~self.bad, z, 0), self._choose(~self.bad, fz, 1)
 
@@ -80,10 +82,10 @@ class Safeguard:
         After its c-th rejection a graph takes min(2^(c-1), 16) plain steps, so a solver that is
         always wrong costs little more than plain iteration.
         """
-        penalty = 2 ** (self.rejected - 1).clamp(0, 4)
-        self._plain_steps = torch.where(self.bad, penalty, self._plain_steps)
+        penalty = 2 ** np.clip(self.rejected - 1, 0, 4)
+        self._plain_steps = np.where(self.bad, penalty, self._plain_steps)
         self._plain = self._plain_steps > 0
-        self._plain_steps = (self._plain_steps - 1).clamp_min(0)
-        if not bool(self._plain.any()):
+        self._plain_steps = np.maximum(self._plain_steps - 1, 0)
+        if not self._plain.any():
             return proposed
         return self._choose(~self._plain, proposed, 1)

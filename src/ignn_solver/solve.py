@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from .equilibrium import Evaluation, FixedPointMap
+from .equilibrium import AdjointMap, EquilibriumMap, Evaluation, FixedPointMap
 from .errors import InputError
+from .loop import Loop
 from .safeguard import Safeguard
+from .sweeping import SweepMap
 
 
 class Status(Enum):
@@ -48,6 +50,9 @@ class Solver(Protocol):
     ``step`` proposes. With ``safeguard`` the loop replaces a step that does not lower the residual
     enough by a plain step from the last point it trusts. The loop reuses the memory of ``z`` and
     ``fz``: a state that needs them later keeps a copy.
+
+    A solver with an attribute ``base = "sweep"`` sees sweeps in place (:class:`SweepMap`) in the place of
+    evaluations of f; the last evaluation is one of f itself all the same.
     """
 
     @property
@@ -83,6 +88,7 @@ class Solution:
         rejected: Proposed steps that the safeguard replaced, per graph.
         at_value: Whether the residuals are those of ``value`` itself, as after a local update, and
             not of the z it is the image of.
+        moved: After a local update: the nodes whose state changed, in ascending order.
     """
 
     value: Tensor
@@ -94,6 +100,7 @@ class Solution:
     node_residual: Tensor = field(repr=False)
     rejected: Tensor = field(repr=False)
     at_value: bool = field(default=False, repr=False)
+    moved: Tensor | None = field(default=None, repr=False)
 
     @property
     def status(self) -> Status:
@@ -115,9 +122,18 @@ class Solution:
         """Evaluations of f; of a batch, the most that a graph took."""
         return int(self.evals.max())
 
+    def update(self, f: EquilibriumMap, changed: Tensor, **options: Any) -> Solution:
+        """The equilibrium of a map that differs from the one solved in a few rows, at their cost.
 
-#: Squared size, relative to the first value, below which an iterate counts as zero.
-_FLOOR = 1e-12
+        Args:
+            f: The map after the change.
+            changed: Ids of the nodes whose row of b or of A changed.
+            **options: ``tol``, ``in_place``, ...: see ``ignn_solver.updates.update``.
+        """
+        from .updates import update
+
+        return update(self, f, changed, **options)
+
 
 Observer = Callable[[int, Evaluation], bool]
 
@@ -161,7 +177,7 @@ def solve(
     _check_arguments(f, z0, tol, max_evals, on_failure)
     watch = solver.safeguard if safeguard is None else safeguard
     guard = Safeguard(f) if watch else None
-    loop = _Loop(f, tol, guard)
+    loop = Loop(f, tol, guard, _sweeps(f, solver))
     spent = 0
     if z0 is None:
         z, spent = solver.initial(f)
@@ -169,8 +185,8 @@ def solve(
         z = z0.detach().to(f.bias.dtype)
     state = solver.init(f, z)
     while True:
-        fz = loop.evaluate(z, spent + 1)
         spent += 1
+        fz = loop.evaluate(z, spent, last=spent >= max_evals)
         if observer is not None and observer(spent, loop.best):
             loop.accept_all()
         if loop.done or spent >= max_evals:
@@ -180,110 +196,40 @@ def solve(
         z, state = solver.step(z, fz, state)
         if guard is not None:
             z = guard.guarded(z)
-    solution = loop.solution()
+    solution = _solution(loop)
     _report(solution, tol, on_failure)
     return solution
 
 
-class _Loop:
-    """Bookkeeping of one solve: the best iterate of each graph, and when each stops."""
+def _sweeps(f: FixedPointMap, solver: Solver) -> SweepMap | None:
+    base = getattr(solver, "base", "plain")
+    if base == "plain":
+        return None
+    if base != "sweep":
+        raise InputError(f'base must be "plain" or "sweep", not {base!r}')
+    if not isinstance(f, EquilibriumMap | AdjointMap):
+        raise InputError(f"{type(f).__name__} cannot be swept in place: use a plain base")
+    return SweepMap(f)
 
-    def __init__(self, f: FixedPointMap, tol: float, guard: Safeguard | None) -> None:
-        self.f, self.tol, self.guard = f, tol, guard
-        self.adjacency = f.adjacency
-        graphs = self.adjacency.num_graphs
-        options = {"dtype": torch.float64, "device": f.bias.device}
-        self.residuals = torch.full((graphs,), torch.inf, **options)  # type: ignore[call-overload]
-        self.evals = torch.zeros(graphs, dtype=torch.int64, device=f.bias.device)
-        self.active = torch.ones(graphs, dtype=torch.bool, device=f.bias.device)
-        self.finite = self.active.clone()
-        self.trace: list[Tensor] = []
-        self.seconds: list[float] = []
-        self.started = time.perf_counter()
-        self.kept: Evaluation | None = None
-        self.floor: Tensor
-        self.buffers: list[Tensor] = []
 
-    @property
-    def done(self) -> bool:
-        return not bool(self.active.any())
-
-    @property
-    def best(self) -> Evaluation:
-        assert self.kept is not None
-        return self.kept
-
-    def evaluate(self, z: Tensor, spent: int) -> Tensor:
-        """Evaluate f at ``z``, keep what is best, and stop the graphs that are done."""
-        fz, residual_sq, value_sq = evaluation = self.f.evaluate(z, self._spare(z))
-        total = self.adjacency.sum_per_graph(residual_sq)
-        size = self.adjacency.sum_per_graph(value_sq)
-        if not self.trace:
-            self.floor = _FLOOR * size
-        # Zero over zero is the fixed point 0, reached exactly; near it the first value sets the scale.
-        relative = torch.where(total == 0, 0.0, (total / size.maximum(self.floor)).sqrt())
-        finite = torch.isfinite(total) & torch.isfinite(size)
-        relative = torch.where(finite, relative, torch.inf)
-        self.trace.append(relative)
-        self.seconds.append(time.perf_counter() - self.started)
-        reached = relative <= self.tol
-        lower = self.active & ((relative < self.residuals) | (len(self.trace) == 1))
-        self._keep(evaluation, lower)
-        self.evals[self.active] = spent
-        self.residuals = torch.where(lower, relative, self.residuals)
-        if self.guard is not None:
-            self.guard.judge(z, fz, total, reached | ~self.active)
-            finite |= self.guard.bad
-        self.finite = torch.where(self.active, finite, self.finite)
-        self.active &= ~reached & finite
-        return fz
-
-    def _keep(self, evaluation: Evaluation, lower: Tensor) -> None:
-        if bool(lower.all()) or self.kept is None:
-            self.kept = evaluation
-        elif bool(lower.any()):
-            chosen = self.adjacency.spread(lower)
-            self.kept = Evaluation(
-                torch.where(chosen.unsqueeze(-1), evaluation.value, self.kept.value),
-                torch.where(chosen, evaluation.residual_sq, self.kept.residual_sq),
-                torch.where(chosen, evaluation.value_sq, self.kept.value_sq),
-            )
-
-    def _spare(self, z: Tensor) -> Tensor | None:
-        """A buffer that nobody reads any more: fresh memory costs a page fault every 4 KiB."""
-        trusted = () if self.guard is None else self.guard.trusted
-        kept = None if self.kept is None else self.kept.value
-        in_use = [one for one in (z, kept, *trusted) if one is not None]
-        for buffer in self.buffers:
-            # Compared by memory: a solver may hand back a view.
-            memory = buffer.untyped_storage().data_ptr()
-            if all(used.untyped_storage().data_ptr() != memory for used in in_use):
-                return buffer
-        buffer = torch.empty_like(self.f.bias, memory_format=torch.contiguous_format)
-        self.buffers.append(buffer)
-        return buffer
-
-    def accept_all(self) -> None:
-        self.active = torch.zeros_like(self.active)
-        self.tol = torch.inf
-
-    def solution(self) -> Solution:
-        statuses = []
-        for residual, finite in zip(self.residuals.tolist(), self.finite.tolist(), strict=True):
-            if finite and residual <= self.tol:
-                statuses.append(Status.CONVERGED)
-            else:
-                statuses.append(Status.MAX_EVALS if finite else Status.NON_FINITE)
-        return Solution(
-            value=self.best.value,
-            statuses=tuple(statuses),
-            residuals=self.residuals,
-            evals=self.evals,
-            trace=torch.stack(self.trace),
-            seconds=self.seconds,
-            node_residual=self.best.residual_sq.sqrt(),
-            rejected=torch.zeros_like(self.evals) if self.guard is None else self.guard.rejected,
-        )
+def _solution(loop: Loop) -> Solution:
+    statuses = []
+    for residual, finite in zip(loop.residuals.tolist(), loop.finite.tolist(), strict=True):
+        if finite and residual <= loop.tol:
+            statuses.append(Status.CONVERGED)
+        else:
+            statuses.append(Status.MAX_EVALS if finite else Status.NON_FINITE)
+    rejected = np.zeros_like(loop.evals) if loop.guard is None else loop.guard.rejected
+    return Solution(
+        value=loop.best.value,
+        statuses=tuple(statuses),
+        residuals=loop.tensor(loop.residuals),
+        evals=loop.tensor(loop.evals),
+        trace=loop.tensor(np.stack(loop.trace)),
+        seconds=loop.seconds,
+        node_residual=loop.best.residual_sq.sqrt(),
+        rejected=loop.tensor(rejected),
+    )
 
 
 def _check_arguments(

@@ -3,5 +3,6 @@
 from .anderson import Anderson
 from .broyden import Broyden
 from .picard import Picard
+from .sweep import Sweep
 
-__all__ = ["Anderson", "Broyden", "Picard"]
+__all__ = ["Anderson", "Broyden", "Picard", "Sweep"]

@@ -1,0 +1,160 @@
+"""Bookkeeping of a solve: the best iterate of each graph, and when each stops."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .equilibrium import Evaluation, FixedPointMap
+from .safeguard import Safeguard
+from .sweeping import SweepMap
+
+#: Squared size, relative to the first value, below which an iterate counts as zero.
+_FLOOR = 1e-12
+
+
+class Loop:
+    """Evaluates, counts, keeps what is best, and knows which graphs are done.
+
+    What is known of each graph is a number or a truth value, kept in numpy: a tensor operation costs
+    several times as much, and on a small graph as much as a part of an evaluation.
+
+    Args:
+        f: The map.
+        tol: Relative residual at which a graph is done.
+        guard: Watches the proposed steps, or ``None``.
+        sweeps: The map to step with instead of f, or ``None``. Then f itself is evaluated when that is
+            expected to be the last evaluation, and a graph is done only by a residual of f.
+
+    Attributes:
+        residuals: Lowest relative residual of each graph so far.
+        evals: Evaluations until each graph stopped.
+        active: The graphs that are not done.
+        finite: The graphs without a non-finite value.
+        trace: Relative residuals at every evaluation.
+        seconds: Time since the start at every evaluation.
+    """
+
+    def __init__(
+        self, f: FixedPointMap, tol: float, guard: Safeguard | None, sweeps: SweepMap | None = None
+    ) -> None:
+        self.f, self.tol, self.guard, self.sweeps = f, tol, guard, sweeps
+        self.adjacency = f.adjacency
+        graphs = self.adjacency.num_graphs
+        self.residuals = np.full(graphs, np.inf)
+        self.evals = np.zeros(graphs, dtype=np.int64)
+        self.active = np.ones(graphs, dtype=bool)
+        self.finite = self.active.copy()
+        self.trace: list[np.ndarray] = []
+        self.seconds: list[float] = []
+        self._started = time.perf_counter()
+        self._kept: Evaluation | None = None
+        self._kept_of_f = False
+        self._floor = np.zeros(graphs)
+        self._buffers: list[Tensor] = []
+
+    @property
+    def done(self) -> bool:
+        """Whether every graph has stopped."""
+        return not self.active.any()
+
+    @property
+    def best(self) -> Evaluation:
+        """What the solve would return now."""
+        assert self._kept is not None
+        return self._kept
+
+    def evaluate(self, z: Tensor, spent: int, last: bool) -> Tensor:
+        """Evaluate at ``z``, keep what is best, and stop the graphs that are done.
+
+        Args:
+            z: The point.
+            spent: Evaluations spent, this one included.
+            last: Whether no other will follow.
+
+        Returns:
+            The image of z.
+        """
+        of_f = self.sweeps is None or last or self._expects_to_finish()
+        evaluation = self._evaluated(z, of_f)
+        total = self._per_graph(evaluation.residual_sq)
+        size = self._per_graph(evaluation.value_sq)
+        if not self.trace:
+            self._floor = _FLOOR * size
+        finite = np.isfinite(total) & np.isfinite(size)
+        # Zero over zero is the fixed point 0, reached exactly; near it the first value sets the scale.
+        with np.errstate(all="ignore"):
+            relative = np.sqrt(total / np.maximum(size, self._floor))
+        relative = np.where(finite, np.where(total == 0, 0.0, relative), np.inf)
+        self.trace.append(relative)
+        self.seconds.append(time.perf_counter() - self._started)
+        reached = (relative <= self.tol) & of_f
+        lower = self._improves(evaluation, relative, of_f)
+        self.evals[self.active] = spent
+        self.residuals = np.where(lower, relative, self.residuals)
+        if self.guard is not None:
+            self.guard.judge(z, evaluation.value, total, reached | ~self.active)
+            finite = finite | self.guard.bad
+        self.finite = np.where(self.active, finite, self.finite)
+        self.active = self.active & ~reached & finite
+        return evaluation.value
+
+    def accept_all(self) -> None:
+        """Stop every graph as converged."""
+        self.active = np.zeros_like(self.active)
+        self.tol = np.inf
+
+    def tensor(self, numbers: np.ndarray) -> Tensor:
+        """Numbers of each graph as a tensor where the states are."""
+        return torch.from_numpy(numbers).to(self.f.bias.device)
+
+    def _evaluated(self, z: Tensor, of_f: bool) -> Evaluation:
+        spare = self._spare(z)
+        if self.sweeps is None:
+            return self.f.evaluate(z, spare)
+        return self.sweeps.measure(z, spare) if of_f else self.sweeps.evaluate(z, spare)
+
+    def _expects_to_finish(self) -> bool:
+        """Whether the next residuals will meet the tolerance if they fall as they did last."""
+        if len(self.trace) < 2:
+            return False
+        before, now = (one[self.active] for one in self.trace[-2:])
+        return bool((now * np.minimum(now, before) <= self.tol * before).all())
+
+    def _per_graph(self, per_node: Tensor) -> np.ndarray:
+        return self.adjacency.sum_per_graph(per_node).cpu().numpy()
+
+    def _improves(self, evaluation: Evaluation, relative: np.ndarray, of_f: bool) -> np.ndarray:
+        """Keep the evaluation for the graphs whose best it is; which graphs these are."""
+        lower = relative < self.residuals
+        if of_f != self._kept_of_f:
+            # What f itself gave is never given up for a sweep, and takes the place of any.
+            lower[:] = of_f
+        lower &= self.active
+        self._kept_of_f |= of_f
+        if self._kept is None or lower.all():
+            self._kept = evaluation
+        elif lower.any():
+            chosen = self.adjacency.spread(self.tensor(lower))
+            self._kept = Evaluation(
+                torch.where(chosen.unsqueeze(-1), evaluation.value, self._kept.value),
+                torch.where(chosen, evaluation.residual_sq, self._kept.residual_sq),
+                torch.where(chosen, evaluation.value_sq, self._kept.value_sq),
+            )
+        return lower
+
+    def _spare(self, z: Tensor) -> Tensor:
+        """A buffer that nobody reads any more: fresh memory costs a page fault every 4 KiB."""
+        trusted = () if self.guard is None else self.guard.trusted
+        kept = () if self._kept is None else (self._kept.value,)
+        # Compared by memory: a solver may hand back a view.
+        in_use = {one.untyped_storage().data_ptr() for one in (z, *kept, *trusted)}
+        for buffer in self._buffers:
+            if buffer.untyped_storage().data_ptr() not in in_use:
+                return buffer
+        buffer = torch.empty_like(self.f.bias, memory_format=torch.contiguous_format)
+        self._buffers.append(buffer)
+        return buffer
