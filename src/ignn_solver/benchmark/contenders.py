@@ -22,7 +22,7 @@ _MAX_EVALS = 1000
 
 PUBLISHED = "ignn-published"
 PEERS = tuple(f"torchdeq-{name}" for name in peers.NAMES)
-CLASSICAL = ("picard", "anderson", "broyden")
+CLASSICAL = ("picard", "anderson", "broyden", "sweep")
 LEARNED = ("learned-paper", "learned", "learned-certified")
 NAMES = (PUBLISHED, *PEERS, *CLASSICAL, *LEARNED)
 
