@@ -55,11 +55,13 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any, default: Callable[[Any], Any] | None = None) -> None:
-    """Write ``value`` as indented JSON to ``path``, whole or not at all.
+    """Write ``value`` as indented JSON to ``path``, whole or not at all; see ``json_text``."""
+    write_text(path, json_text(value, default))
 
-    JSON knows no NaN and no infinity: they become ``null``.
-    """
-    write_text(path, json.dumps(_finite(value), indent=2, default=default, allow_nan=False) + "\n")
+
+def json_text(value: Any, default: Callable[[Any], Any] | None = None) -> str:
+    """``value`` as indented JSON. JSON knows no NaN and no infinity: they become ``null``."""
+    return json.dumps(_finite(value), indent=2, default=default, allow_nan=False) + "\n"
 
 
 def _finite(value: Any) -> Any:

@@ -31,7 +31,9 @@ def load_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], Any]:
     try:
         with safe_open(path, "pt") as file:
             metadata = json.loads((file.metadata() or {}).get("json", "null"))
-        return load_file(path), metadata
+        # Copies start at whole cache lines, as all of torch's own tensors do: the last bit of a sum can
+        # depend on it, and a resumed training would drift from an uninterrupted one.
+        return {name: tensor.clone() for name, tensor in load_file(path).items()}, metadata
     except (SafetensorError, json.JSONDecodeError, OSError, ValueError) as error:
         raise InputError(
             f"{what} {path} is truncated or corrupt ({error}): restore it or train again"
@@ -43,12 +45,15 @@ def load_weights(module: nn.Module, tensors: dict[str, Tensor], source: Path) ->
     expected = module.state_dict()
     missing, extra = expected.keys() - tensors.keys(), tensors.keys() - expected.keys()
     if missing or extra:
-        names = ", ".join(sorted(missing | extra)[:3])
-        raise InputError(f"{source} does not fit this model (parameters {names}): wrong model?")
+        names = ", ".join(sorted(missing or extra)[:3])
+        raise InputError(
+            f"{source} does not fit this model, it {'lacks' if missing else 'also has'} {names}: "
+            "name the folder of this model, or train again"
+        )
     for name, tensor in tensors.items():
         if tensor.shape != expected[name].shape:
             raise InputError(
-                f"{source} does not fit this model: {name} has shape {tuple(tensor.shape)}, "
-                f"not {tuple(expected[name].shape)}"
+                f"{source} does not fit this model, {name} has shape {tuple(tensor.shape)} instead of "
+                f"{tuple(expected[name].shape)}: name the folder of this model, or train again"
             )
     module.load_state_dict(tensors)

@@ -5,6 +5,7 @@ Every file is written whole or not at all, and loading executes no code.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError
-from ..files import read_json, write_json
+from ..files import json_text, read_json, replacing, write_text
+from ..learning.store import FILE as SOLVER
 from ..models import build, model_name
 from ..nn.base import NodeClassifier
 from ..tensors import load_tensors, load_weights, save_tensors
@@ -23,20 +25,55 @@ CONFIG, WEIGHTS, RESUME = "config.json", "model.safetensors", "resume.safetensor
 
 def save_config(folder: Path, model: NodeClassifier, **details: Any) -> None:
     """Write what is needed to rebuild the model, and the details of the run."""
-    content = {"format": FORMAT, "model": model_name(model), "config": model.config, **details}
-    write_json(folder / CONFIG, content)
+    write_text(folder / CONFIG, _config_text(model, details))
+
+
+def start_run(folder: Path, model: NodeClassifier, **details: Any) -> None:
+    """Make ``folder`` the place of a new run; what an earlier run left there makes way.
+
+    The earlier run is untouched if the new one cannot be written, and never mixes with it.
+    """
+    text = _config_text(model, details)
+    with replacing(folder / CONFIG) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+        for name in (RESUME, WEIGHTS, SOLVER):
+            (folder / name).unlink(missing_ok=True)
+
+
+def _config_text(model: NodeClassifier, details: dict[str, Any]) -> str:
+    for name, value in model.config.items():
+        try:
+            json.dumps(value)
+        except TypeError as error:
+            raise InputError(
+                f"a checkpoint cannot keep {name}={value!r}, with which the model was made: make it "
+                "without, and set it on the model itself"
+            ) from error
+    return json_text(
+        {"format": FORMAT, "model": model_name(model), "config": model.config, **details}
+    )
 
 
 def read_config(folder: Path) -> dict[str, Any]:
     """The configuration of a run."""
-    config = read_json(folder / CONFIG, "run configuration")
-    if not isinstance(config, dict) or config.get("format") != FORMAT or "model" not in config:
-        raise InputError(f"{folder / CONFIG} is not a run configuration of format {FORMAT}")
+    path = folder / CONFIG
+    config = read_json(path, "run configuration")
+    if (
+        not isinstance(config, dict)
+        or config.get("format") != FORMAT
+        or not isinstance(config.get("model"), str)
+        or not isinstance(config.get("config"), dict)
+    ):
+        raise InputError(
+            f"{path} is not a run configuration of format {FORMAT}: name the folder of a run of this "
+            "version, or train again"
+        )
     return config
 
 
-def save_model(folder: Path, model: NodeClassifier, **details: Any) -> None:
+def save_model(folder: str | Path, model: NodeClassifier, **details: Any) -> None:
     """Write a model's configuration and weights into ``folder``."""
+    folder = Path(folder)
     save_config(folder, model, **details)
     save_tensors(folder / WEIGHTS, model.state_dict())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import torch
@@ -29,7 +30,7 @@ def mask(data: Data, split: str) -> Tensor:
             f"of shape {tuple(found.shape)}"
         )
     if not bool(found.any()):
-        raise InputError(f"no node is in the {split} split: {split}_mask is false everywhere")
+        raise InputError(f"no node is in the {split} split: set {split}_mask for some nodes")
     return found
 
 
@@ -60,14 +61,32 @@ def check_training_data(data: Data, num_classes: int) -> None:
         for other in names[i + 1 :]:
             shared = int((masks[one] & masks[other]).sum())
             if shared:
-                raise InputError(f"{shared} nodes are in both the {one} and the {other} split")
+                raise InputError(
+                    f"{shared} nodes are in both the {one} and the {other} split: leave each in one"
+                )
+
+
+def check_settings(epochs: int, lr: float, weight_decay: float, patience: int, loss: str) -> None:
+    """Raise an ``InputError`` unless a training can be run with these settings."""
+    for name, value in (("epochs", epochs), ("patience", patience)):
+        if not isinstance(value, int) or value < 1:
+            raise InputError(f"{name} must be a whole number of at least 1, not {value!r}")
+    for name, number in (("lr", lr), ("weight_decay", weight_decay)):
+        if not isinstance(number, int | float) or not 0 <= number < math.inf:
+            raise InputError(f"{name} must be a finite number of at least 0, not {number!r}")
+    check_loss(loss)
 
 
 def loss_function(name: str, scores: Tensor, labels: Tensor) -> Tensor:
     """Cross-entropy (``"ce"``), or binary cross-entropy on one-hot labels (``"bce"``)."""
+    check_loss(name)
     if name == "ce":
         return F.cross_entropy(scores, labels)
-    if name == "bce":
-        target = F.one_hot(labels, scores.shape[1]).to(scores.dtype)
-        return F.binary_cross_entropy_with_logits(scores, target)
-    raise InputError(f'unknown loss {name!r}: choose "ce" or "bce"')
+    target = F.one_hot(labels, scores.shape[1]).to(scores.dtype)
+    return F.binary_cross_entropy_with_logits(scores, target)
+
+
+def check_loss(name: str) -> None:
+    """Raise an ``InputError`` unless there is a loss of this name."""
+    if name not in ("ce", "bce"):
+        raise InputError(f'unknown loss {name!r}: choose "ce" or "bce"')

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +19,15 @@ from ..nn.base import NodeClassifier
 from ..nn.classifiers import IGNN, WarmStart
 from ..progress import bar
 from ..tensors import load_tensors, load_weights, save_tensors
-from .checkpoint import RESUME, WEIGHTS, pack_optimizer, save_config, unpack_optimizer
-from .checks import check_training_data, loss_function, mask
+from .checkpoint import (
+    RESUME,
+    WEIGHTS,
+    pack_optimizer,
+    save_config,
+    start_run,
+    unpack_optimizer,
+)
+from .checks import check_settings, check_training_data, loss_function, mask
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -98,42 +107,65 @@ def fit(
     Raises:
         InputError: When the graph is not fit for training, or ``run`` cannot be used.
     """
+    check_settings(epochs, lr, weight_decay, patience, loss)
     check_training_data(data, model.num_classes)
-    training = _Training(model, data, lr, weight_decay, loss, Path(run) if run else None)
-    torch.manual_seed(seed)
-    if isinstance(model, IGNN):
-        model.warm_start = WarmStart() if warm_start else None
     alternating = _alternating(model, data, solver)
-    if training.folder is not None:
-        if resume and (training.folder / RESUME).exists():
-            training.restore()
-        save_config(training.folder, model, **(details or {}))
-    result = training.result
-    with bar("training", epochs, progress) as shown:
-        try:
-            while result.epochs < epochs and result.epochs - result.best_epoch <= patience:
-                if alternating is not None:
-                    alternating.before(result.epochs)
-                entry = training.epoch()
-                shown.update(
-                    result.epochs,
-                    f"loss {entry['loss']:.3f}  val {entry['val_accuracy']:.3f}  "
-                    f"evaluations {entry['forward_evals']:.0f}+{entry['backward_evals']:.0f}",
-                )
-                if on_epoch is not None:
-                    on_epoch(result.epochs - 1, entry)
-        finally:
-            # Also after Ctrl-C: nothing learnt is lost.
-            training.save()
-    training.finish()
+    folder = Path(run) if run else None
+    training = _Training(model, data, lr, weight_decay, loss, folder, alternating)
+    torch.manual_seed(seed)
+    with _prepared(model, warm_start):
+        if folder is not None:
+            if resume and (folder / RESUME).exists():
+                training.restore()
+                save_config(folder, model, **(details or {}))
+            else:
+                start_run(folder, model, **(details or {}))
+        result = training.result
+        with bar("training", epochs, progress) as shown:
+            try:
+                while result.epochs < epochs and result.epochs - result.best_epoch <= patience:
+                    entry = training.epoch()
+                    shown.update(
+                        result.epochs,
+                        f"loss {entry['loss']:.3f}  val {entry['val_accuracy']:.3f}  "
+                        f"evaluations {entry['forward_evals']:.0f}+{entry['backward_evals']:.0f}",
+                    )
+                    if on_epoch is not None:
+                        on_epoch(result.epochs - 1, entry)
+            finally:
+                training.save()
+    model.load_state_dict(training.best)
+    model.eval()
     return result
+
+
+@contextmanager
+def _prepared(model: NodeClassifier, warm_start: bool) -> Iterator[None]:
+    """An implicit model with room for warm starts, and afterwards as it was before."""
+    if not isinstance(model, IGNN):
+        yield
+        return
+    conv = model.conv
+    solvers = conv.solver, conv.backward_solver
+    model.warm_start = WarmStart() if warm_start else None
+    try:
+        yield
+    finally:
+        model.warm_start = None
+        conv.solver, conv.backward_solver = solvers
 
 
 def _alternating(model: NodeClassifier, data: Data, solver: str | None) -> Alternating | None:
     if solver is None:
         return None
-    if solver != "alternating" or not isinstance(model, IGNN):
-        raise InputError(f'fit takes solver="alternating" for an implicit model, not {solver!r}')
+    if solver != "alternating":
+        raise InputError(
+            f'unknown solver {solver!r} for training: say "alternating", or leave it out'
+        )
+    if not isinstance(model, IGNN):
+        raise InputError(
+            f"{type(model).__name__} has no equilibrium to solve for: leave out the solver, or train IGNN"
+        )
     return Alternating(model, data)
 
 
@@ -148,18 +180,25 @@ class _Training:
         weight_decay: float,
         loss: str,
         folder: Path | None,
+        alternating: Alternating | None,
     ) -> None:
         self.model, self.data, self.loss, self.folder = model, data, loss, folder
+        self.alternating = alternating
         self.optimizer = torch.optim.Adam(model.parameters(), lr=lr, weight_decay=weight_decay)
         self.train_mask, self.val_mask = mask(data, "train"), mask(data, "val")
         self.result = FitResult()
         self.best: dict[str, Tensor] = {}
         self.saved_at = time.perf_counter()
+        #: Whether an epoch is half done, so that what there is cannot be resumed from.
+        self.within_epoch = False
 
     def epoch(self) -> dict[str, float]:
         """Train one epoch, judge it on validation, keep it if it is the best."""
         started = time.perf_counter()
         model, data, result = self.model, self.data, self.result
+        self.within_epoch = True
+        if self.alternating is not None:
+            self.alternating.before(result.epochs)
         model.train()
         self.optimizer.zero_grad()
         scores = model(data)
@@ -179,6 +218,11 @@ class _Training:
             labels = data.y[self.val_mask]
             val_loss = float(loss_function(self.loss, scores, labels))
             val_accuracy = float((scores.argmax(-1) == labels).double().mean())
+        if not math.isfinite(val_loss):
+            raise InputError(
+                f"training diverged: the loss of epoch {result.epochs + 1} is {val_loss}; lower the "
+                f"learning rate ({self.optimizer.param_groups[0]['lr']:g})"
+            )
         seconds = time.perf_counter() - started
         entry = {
             "loss": float(objective.detach()),
@@ -198,13 +242,18 @@ class _Training:
                 save_tensors(self.folder / WEIGHTS, self.best)
         result.epochs += 1
         result.seconds += seconds
+        self.within_epoch = False
         if time.perf_counter() - self.saved_at > _SECONDS_BETWEEN_SAVES:
             self.save()
         return entry
 
     def save(self) -> None:
-        """Keep everything that the next epoch depends on."""
-        if self.folder is None or not self.best:
+        """Keep everything that the next epoch depends on.
+
+        In the middle of an epoch, that is after Ctrl-C, the last save stands: going on from there
+        repeats at most a few seconds and ends with exactly the same weights.
+        """
+        if self.folder is None or self.within_epoch or not self.best:
             return
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
@@ -213,7 +262,11 @@ class _Training:
         if isinstance(self.model, IGNN) and self.model.warm_start is not None:
             states = self.model.warm_start.states
             tensors |= {f"warm.{name}": tensor for name, tensor in states.items()}
-        save_tensors(self.folder / RESUME, tensors, asdict(self.result))
+        kept: dict[str, Any] = {"result": asdict(self.result)}
+        if self.alternating is not None:
+            learned, kept["alternating"] = self.alternating.kept()
+            tensors |= {f"solver.{name}": tensor for name, tensor in learned.items()}
+        save_tensors(self.folder / RESUME, tensors, kept)
         self.saved_at = time.perf_counter()
 
     def restore(self) -> None:
@@ -229,23 +282,22 @@ class _Training:
                 if name.startswith(prefix)
             }
 
-        load_weights(self.model, part("model."), path)
+        # The best weights first: they are checked, and then overwritten by the last ones.
         self.best = part("best.")
-        unpack_optimizer(self.optimizer, tensors)
-        torch.set_rng_state(tensors["random"])
+        load_weights(self.model, self.best, path)
+        load_weights(self.model, part("model."), path)
+        try:
+            unpack_optimizer(self.optimizer, tensors)
+            torch.set_rng_state(tensors["random"])
+            self.result = FitResult(**kept["result"])
+            if self.alternating is not None and "alternating" in kept:
+                self.alternating.restore(part("solver."), kept["alternating"])
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise InputError(
+                f"{path} lacks parts of a checkpoint to resume from ({error}): train anew, without resuming"
+            ) from error
         if isinstance(self.model, IGNN) and self.model.warm_start is not None:
             self.model.warm_start.states = part("warm.")
-        for name, value in kept.items():
-            setattr(self.result, name, value)
-
-    def finish(self) -> None:
-        """Leave the model with its best weights and no training state."""
-        if self.best:
-            self.model.load_state_dict(self.best)
-        if isinstance(self.model, IGNN):
-            self.model.warm_start = None
-            self.model.conv.solver = self.model.conv.backward_solver = None
-        self.model.eval()
 
 
 @torch.no_grad()
