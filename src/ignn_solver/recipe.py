@@ -51,13 +51,22 @@ def load_recipe(dataset: str, which: str | None = None) -> Recipe:
         path = Path(which)
         if not path.is_file():
             raise InputError(f"no recipe {which!r}: say tuned, paper, or the path of a TOML file")
-        return _parse(path.read_text(encoding="utf-8"), str(path))
+        return _parse(_read(path), str(path))
     for name, place in places.items():
         if which in (None, name) and place.is_file():
             return _parse(place.read_text(encoding="utf-8"), f"{name} recipe for {base}")
     if which is not None:
-        raise InputError(f"there is no {which} recipe for {base}: leave --recipe out for defaults")
+        raise InputError(
+            f"there is no {which} recipe for {base}: leave the recipe out to use the defaults"
+        )
     return _DEFAULT
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the recipe {path} is not a readable text file ({error})") from error
 
 
 def _parse(text: str, source: str) -> Recipe:
@@ -68,6 +77,10 @@ def _parse(text: str, source: str) -> Recipe:
     unknown = content.keys() - set(_SECTIONS)
     if unknown:
         sections = ", ".join(_SECTIONS)
-        raise InputError(f"{source} has a section {min(unknown)!r}: known are {sections}")
-    sections_found = {name: dict(content.get(name, {})) for name in _SECTIONS}
-    return Recipe(**sections_found, source=source)
+        raise InputError(f"{source} has an unknown section {min(unknown)!r}: known are {sections}")
+    for name, section in content.items():
+        if not isinstance(section, dict):
+            raise InputError(
+                f"{source} sets {name} = {section!r}: it must be a section, [{name}], with settings below"
+            )
+    return Recipe(**content, source=source)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from typing import TextIO
 
 import typer
 
@@ -29,10 +31,24 @@ for command in (demo, datasets, train, fit_solver, solve, bench, reproduce):
     app.command()(command)
 
 
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning in the user's terms: the sentence, without the line of code that gave it."""
+    sys.stderr.write(f"ignn-solver: warning: {message}\n")
+
+
 def main() -> None:
     """Run the command line: wrong input is one sentence and status 2, Ctrl-C is status 130."""
     try:
-        app(standalone_mode=True)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            app(standalone_mode=True)
     except InputError as error:
         sys.stderr.write(f"ignn-solver: {error}\n")
         sys.exit(2)

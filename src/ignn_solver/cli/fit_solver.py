@@ -17,10 +17,13 @@ def fit_solver(
         str, typer.Option(help="learned, learned-paper, learned-nn or learned-aa.")
     ] = "learned",
     steps: Annotated[
-        int | None, typer.Option(help="Steps with parameters of their own, or K.")
+        int | None, typer.Option(help="Steps that have parameters of their own; the paper's K.")
     ] = None,
     memory: Annotated[
-        float | None, typer.Option(help="GiB for the paper's training; larger graphs go in parts.")
+        float | None,
+        typer.Option(
+            help="GiB that learned-paper, -nn and -aa may use: larger graphs go in parts."
+        ),
     ] = None,
     seed: Seed = 0,
     data_dir: DataDir = None,

@@ -24,7 +24,7 @@ DataDir = Annotated[
         help="Where datasets lie. Default: $IGNN_SOLVER_DATA, else the user's cache directory.",
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0, max=2**32 - 1)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
 _WIDTH = 160

@@ -25,13 +25,21 @@ def solve(
         ),
     ] = None,
     tol: Annotated[float, typer.Option(help="Relative residual to reach.")] = 1e-3,
-    max_evals: Annotated[int, typer.Option(help="Most evaluations of f.")] = 1000,
-    certify: Annotated[bool, typer.Option("--certify", help="Prove the predictions.")] = False,
+    max_evals: Annotated[
+        int, typer.Option(help="Give up after this many evaluations of f.")
+    ] = 1000,
+    certify: Annotated[
+        bool,
+        typer.Option(
+            "--certify",
+            help="Prove, node by node, that the class is that of the exact equilibrium.",
+        ),
+    ] = False,
     stop: Annotated[
         str, typer.Option(help="residual, or certified: stop when enough classes are proven.")
     ] = "residual",
     fraction: Annotated[
-        float, typer.Option(help="The share to prove, for --stop certified.")
+        float, typer.Option(help="The share of the nodes to prove, for --stop certified.")
     ] = 0.99,
     output: Annotated[
         Path | None,

@@ -9,40 +9,62 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError
+from ..models import MODELS
 from .options import DataDir, Json, Quiet, Seed
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+    from ..recipe import Recipe
+
+_TRAINING = ("epochs", "lr", "weight_decay", "patience", "loss", "warm_start")
 
 
 def train(
     dataset: Annotated[
         str | None, typer.Argument(help="A name of `ignn-solver datasets`; or give --edges.")
     ] = None,
-    model: Annotated[str, typer.Option(help="Which model.")] = "ignn",
+    model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "ignn",
     recipe: Annotated[
-        str | None, typer.Option(help="tuned, paper, or a TOML file. Default: the best there is.")
+        str | None,
+        typer.Option(
+            help="tuned, paper or a TOML file. Default: tuned, else paper, if there is one."
+        ),
     ] = None,
     hidden: Annotated[int | None, typer.Option(help="Width of the node states.")] = None,
-    kappa: Annotated[float | None, typer.Option(help="Contraction factor, in (0, 1).")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Most epochs.")] = None,
+    kappa: Annotated[
+        float | None,
+        typer.Option(
+            help="Contraction factor, between 0 and 1: larger sees farther, solves slower."
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Most epochs; fewer if validation stops improving.")
+    ] = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
     solver: Annotated[
         str | None, typer.Option(help="alternating: learn a solver along with the model.")
     ] = None,
     seed: Seed = 0,
     run: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the run. Default: runs/NAME.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the run. Default: runs/DATASET-MODEL-SEED."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where the run stopped.")] = False,
     edges: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Your edges: csv, parquet or npz.")
+        Path | None, typer.Option(metavar="FILE", help="Your edges: csv, tsv, parquet or npz.")
     ] = None,
     features: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Your features: npy, npz or csv.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Your features: csv, tsv, parquet, npy or npz."),
     ] = None,
-    labels: Annotated[Path | None, typer.Option(metavar="FILE", help="Your labels: csv.")] = None,
-    split: Annotated[str | None, typer.Option(help="Which split, or a split file.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your labels: csv, tsv, parquet or npy.")
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(help="A split of the dataset; for your graph a file, or 0.6/0.2/0.2."),
+    ] = None,
     data_dir: DataDir = None,
     json: Json = None,
     quiet: Quiet = False,
@@ -61,25 +83,35 @@ def train(
     started = time.perf_counter()
     source = dataset_source(dataset, edges, features, labels, split, seed)
     data = load_source(source, data_dir)
+    if not data.num_classes:
+        raise InputError("your graph has no labels to learn from: give them with --labels")
     name = source["dataset"] or (edges.stem if edges else "graph")
-    chosen = load_recipe(name, recipe)
+    # A file of one's own that happens to be called citeseer.csv is not that dataset.
+    chosen = load_recipe(source["dataset"] or "your own graph", recipe)
     arguments = dict(chosen.model)
-    given = {"hidden_channels": hidden, "kappa": kappa}
-    arguments |= {key: value for key, value in given.items() if value is not None}
     if model != "ignn":
         arguments.pop("kappa", None)
-    options = dict(chosen.training)
-    options |= {
-        key: value for key, value in {"epochs": epochs, "lr": lr}.items() if value is not None
-    }
+    given = {"hidden_channels": hidden, "kappa": kappa}
+    arguments |= {key: value for key, value in given.items() if value is not None}
+    options = _training_options(chosen)
+    given = {"epochs": epochs, "lr": lr}
+    options |= {key: value for key, value in given.items() if value is not None}
     torch.manual_seed(seed)
     network = build(model, in_channels=data.num_features, num_classes=data.num_classes, **arguments)
     folder = run or Path("runs") / f"{name.replace(':', '-')}-{model}-{seed}"
     details = {"source": source, "recipe": chosen.source, "training": options, "seed": seed}
-    result = _fit_or_say_how_to_go_on(
-        fit, network, data, folder, seed=seed, resume=resume, solver=solver,
-        progress=False if quiet else None, details=details, **options,
-    )  # fmt: skip
+    try:
+        result = fit(
+            network, data, run=folder, seed=seed, resume=resume, solver=solver,
+            progress=False if quiet else None, details=details, **options,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        typer.echo(
+            f"ignn-solver: interrupted; what was reached is kept in {folder}: "
+            "give the same command with --resume to go on",
+            err=True,
+        )
+        raise
     has_test = data.get("test_mask") is not None and bool(data.test_mask.any())
     test_accuracy = accuracy(network, data, "test") if has_test else None
     record = {
@@ -106,14 +138,14 @@ def train(
         write_results(json, started, **record)
 
 
-def _fit_or_say_how_to_go_on(
-    fit: Any, network: Any, data: Any, folder: Path, **options: Any
-) -> Any:
-    try:
-        return fit(network, data, run=folder, **options)
-    except KeyboardInterrupt:
-        typer.echo(f"\nstopped; what was learnt is in {folder}: go on with --resume", err=True)
-        raise
+def _training_options(recipe: Recipe) -> dict[str, Any]:
+    """The settings of ``fit`` that a recipe gives; an ``InputError`` for what a recipe cannot set."""
+    unknown = recipe.training.keys() - set(_TRAINING)
+    if unknown:
+        raise InputError(
+            f"{recipe.source} sets {min(unknown)!r} in [training]: known are {', '.join(_TRAINING)}"
+        )
+    return dict(recipe.training)
 
 
 def dataset_source(
@@ -145,9 +177,14 @@ def load_source(source: dict[str, Any], data_dir: Path | None) -> Data:
     from .. import datasets
 
     if source["dataset"] is not None:
-        data = datasets.load(source["dataset"], data_dir, source["split"], source["seed"])
+        data = datasets.load(
+            source["dataset"], data_dir, source.get("split"), source.get("seed", 0)
+        )
         if data.get("train_mask") is None:
-            raise InputError(f"{source['dataset']} is a set of graphs: its task is not node-wise")
+            raise InputError(
+                f"{source['dataset']} is a set of graphs to classify, not one graph of nodes: "
+                "name a dataset of task node in `ignn-solver datasets`"
+            )
         return data
     chosen = {key: source[key] for key in ("edges", "features", "labels", "split", "seed")}
     return datasets.from_files(**chosen)
