@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 #: Okabe and Ito's palette, which stays distinct under every common colour blindness.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+#: Where a residual of exactly zero is drawn: it has no logarithm.
+_ZERO = 1e-16
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
 @contextmanager
 def styled() -> Iterator[Any]:
-    """``matplotlib.pyplot`` in the project's style, without a display."""
+    """``matplotlib.pyplot`` in the project's style, without a display; figures made here are closed."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -40,9 +42,13 @@ def styled() -> Iterator[Any]:
         "legend.frameon": False,
         "lines.markersize": 4,
     }
-    with plt.rc_context(style):
-        yield plt
-        plt.close("all")
+    others = set(plt.get_fignums())
+    try:
+        with plt.rc_context(style):
+            yield plt
+    finally:
+        for number in set(plt.get_fignums()) - others:
+            plt.close(number)
 
 
 def save(figure: Figure, path: Path) -> Path:
@@ -57,7 +63,7 @@ def convergence(curves: dict[str, Solution], tol: float, path: Path, title: str)
     with styled() as plt:
         figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
         for name, solution in curves.items():
-            residuals = solution.trace.amax(-1).tolist()
+            residuals = solution.trace.amax(-1).clamp_min(_ZERO).tolist()
             first = solution.num_evals - len(residuals) + 1
             left.semilogy(range(first, first + len(residuals)), residuals, label=name)
             right.semilogy([1000 * second for second in solution.seconds], residuals, label=name)
