@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from ..sparse import SparseMatrix
 
 try:
-    from . import compiled, compiled_sweep
+    from . import compiled, compiled_mix, compiled_sweep
 except ImportError:  # numba is an extra
-    compiled = compiled_sweep = None  # type: ignore[assignment]
+    compiled = compiled_mix = compiled_sweep = None  # type: ignore[assignment]
 
 _FEW_COLUMNS = 4
 ACTIVATIONS = ("relu", "tanh", "sigmoid")
@@ -120,3 +120,17 @@ def sweep(
     return chosen.sweep(
         matrix, projected, old, new, weight, bias, z, chunks, block, activation, scale, out
     )
+
+
+def mix(z: Tensor, image: Tensor, previous: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """The step ``image + [image - z, z - previous] @ left @ right`` of a learned solver.
+
+    Args:
+        z: The point, ``n x d``.
+        image: Its image, ``n x d``.
+        previous: The point before, ``n x d``.
+        left: ``2d x rank``; or ``d x rank``, to leave the momentum out.
+        right: ``rank x d``; or ``0 x d``, where ``left`` is the whole matrix.
+    """
+    chosen = compiled_mix if _use_compiled(z) else plain
+    return chosen.mix(z, image, previous, left, right)

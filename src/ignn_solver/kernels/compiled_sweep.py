@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -16,8 +17,12 @@ from .rowwise import CODES, PARALLEL, SCALED, fetch_ahead, finish, gather
 if TYPE_CHECKING:
     from ..sparse import SparseMatrix
 
-# Numba calls scipy's BLAS for small products; its threads would fight with ours.
 _blas = ThreadpoolController().select(internal_api="openblas")
+
+
+def blas_alone() -> AbstractContextManager[Any]:
+    """Keep scipy's BLAS, which numba calls for products, from starting threads that fight with ours."""
+    return _blas.limit(limits=1)
 
 
 @numba.njit(**PARALLEL)
@@ -62,7 +67,7 @@ def sweep(
     factor = bias if scale is None else scale.contiguous()
     residual_sq, value_sq = z.new_empty(2, z.shape[0])
     rowptr, col, value = matrix.arrays
-    with _blas.limit(limits=1):
+    with blas_alone():
         _sweep(
             rowptr, col, value, projected.numpy(), old, new, weight.numpy(), bias.numpy(),
             z.numpy(), out.numpy(), residual_sq.numpy(), value_sq.numpy(), chunks, block, code,

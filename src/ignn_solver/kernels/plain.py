@@ -41,3 +41,12 @@ def evaluate(
     if out is not None:
         y = out.copy_(y)
     return y, (y - z).square_().sum(-1), torch.linalg.vecdot(y, y)
+
+
+def mix(z: Tensor, image: Tensor, previous: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """``image + [image - z, z - previous] left right``; see ``kernels.mix``."""
+    width = z.shape[1]
+    mixed = (image - z) @ left[:width]
+    if left.shape[0] > width:
+        mixed.addmm_(z - previous, left[width:])
+    return mixed.add_(image) if right.shape[0] == 0 else torch.addmm(image, mixed, right)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from .. import kernels
 from ..equilibrium import AdjointMap, FeatureMap, FixedPointMap
 from ..errors import InputError
 
@@ -36,12 +37,13 @@ def powers(f: FeatureMap, start: Tensor, degree: int) -> Tensor:
 
 @dataclass
 class Momentum:
-    """The state of a solve: where it was before, which step it is at, and this step's matrices."""
+    """The state of a solve: the matrices of each step, which one it is at, and where it was before."""
 
     f: FeatureMap
     previous: Tensor
-    steps: list[tuple[Tensor, Tensor | None]]
+    steps: list[tuple[Tensor, Tensor]]
     count: int = 0
+    proposed: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,39 +109,35 @@ class Learned:
         base = f.start()
         if isinstance(f, AdjointMap):
             return base, 0
-        both = torch.cat([base, f.bias], 1)
-        if self._knows(f):
-            guess = torch.addmm(base, both, self.start)
-        else:
+        start = self.start
+        if not self._knows(f):
             stack = powers(f, base, self.spectral_start.shape[1] - 1)
-            guess = torch.addmm(base, both, assemble(self.spectral_start, stack))
-        return f.into_range_(guess), 0
+            start = assemble(self.spectral_start, stack)
+        guess = torch.addmm(base, base, start[: self.width])
+        return f.into_range_(guess.addmm_(f.bias, start[self.width :])), 0
 
     def init(self, f: FixedPointMap, z0: Tensor) -> Momentum:
         """The matrices of each step: as fitted, or rebuilt where W has changed since."""
         f = self._checked(f)
         if self._knows(f):
-            full = self.right.shape[1] == 0
-            steps = [
-                (left, None if full else right)
-                for left, right in zip(self.left, self.right, strict=True)
-            ]
+            steps = list(zip(self.left, self.right, strict=True))
         else:
             stack = powers(f, z0, self.spectral.shape[2] - 1)
-            steps = [(assemble(one, stack), None) for one in self.spectral]
-        return Momentum(f, z0.clone(), steps)
+            whole = z0.new_empty(0, self.width)
+            steps = [(assemble(one, stack), whole) for one in self.spectral]
+        return Momentum(f, z0, steps, proposed=z0)
 
     def step(self, z: Tensor, fz: Tensor, state: Momentum) -> tuple[Tensor, Momentum]:
         """A plain step plus the mixed residual and momentum."""
         left, right = state.steps[min(state.count, len(state.steps) - 1)]
-        half = self.width
-        mixed = (fz - z) @ left[:half]
-        if state.count > 0:
-            mixed.addmm_(z - state.previous, left[half:])
-        proposed = mixed.add_(fz) if right is None else torch.addmm(fz, mixed, right)
-        state.previous.copy_(z)
+        if state.count == 0:
+            left = left[: self.width]
+        proposed = state.f.into_range_(kernels.mix(z, fz, state.previous, left, right))
+        # The loop reuses the memory of its images, but not that of what was proposed.
+        state.previous = z if z is state.proposed else z.clone()
+        state.proposed = proposed
         state.count += 1
-        return state.f.into_range_(proposed), state
+        return proposed, state
 
     def save(self, folder: str | Path) -> Path:
         """Write the solver into a folder; ``ignn_solver.load_solver`` reads it."""
