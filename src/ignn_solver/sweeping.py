@@ -65,9 +65,22 @@ class SweepMap:
         """The part that does not depend on z."""
         return self.f.bias
 
+    @property
+    def weight(self) -> Tensor:
+        """What mixes the features."""
+        return self.f.weight
+
     def start(self) -> Tensor:
         """Where f starts."""
         return self.f.start()
+
+    def mean_slope(self, z: Tensor) -> Tensor:
+        """The mean derivative of the activation for each feature."""
+        return self.f.mean_slope(z)
+
+    def into_range_(self, z: Tensor) -> Tensor:
+        """Clamp ``z``, in place, to values the map can take."""
+        return self.f.into_range_(z)
 
     @torch.no_grad()
     def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:

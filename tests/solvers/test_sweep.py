@@ -5,15 +5,19 @@ from dataclasses import dataclass
 import pytest
 import torch
 
+from ignn_solver import IGNN, datasets, fit_solver, load_solver
 from ignn_solver.adjacency import Adjacency
 from ignn_solver.certificate import certify
 from ignn_solver.equilibrium import EquilibriumMap
 from ignn_solver.errors import InputError
+from ignn_solver.learning.momentum import MomentumOptions, fit_momentum
 from ignn_solver.nn.parametrize import PARAMETRIZATIONS
 from ignn_solver.solve import Status, solve
 from ignn_solver.solvers import Anderson, Picard, Sweep
 from ignn_solver.sweeping import SweepMap
 from problems import ACTIVATIONS, DOUBLE, GRAPHS, linear, nonlinear, weight_of, zero
+
+BASES = ("plain", "sweep")
 
 
 def dense_graph(nodes=400, degree=40, width=6, seed=0):
@@ -145,3 +149,27 @@ def test_what_cannot_be_swept_is_said():
         solve(Other(), Sweep())
     with pytest.raises(InputError, match='base must be "plain" or "sweep", not \'sideways\''):
         solve(linear("chain").f, SweptAnderson(base="sideways"))
+
+
+def test_the_learned_solver_can_be_fitted_to_sweeps(calls):
+    f = dense_graph()
+    answer = solve(f, tol=1e-12, on_failure="return").value
+    fitted = {base: fit_momentum(f, answer, MomentumOptions(base=base)) for base in BASES}
+    assert calls["evaluate"] > 0
+    assert calls["measure"] == 0
+    solutions = {base: solve(f, fitted[base], tol=1e-6, on_failure="raise") for base in BASES}
+    assert solutions["sweep"].num_evals < solutions["plain"].num_evals
+    assert calls["measure"] > 0
+    torch.testing.assert_close(solutions["sweep"].value, answer, rtol=1e-5, atol=1e-6)
+    with pytest.raises(InputError, match="not 'upwards'"):
+        MomentumOptions(base="upwards")
+
+
+def test_an_adapted_solver_stays_on_its_base(tmp_path):
+    data = datasets.load("blocks:200")
+    model = IGNN(data.num_features, 8, data.num_classes)
+    solver = fit_solver(model, data, base="sweep")
+    assert solver.base == "sweep"
+    assert solver.adapt(model, data).base == "sweep"
+    solver.save(tmp_path)
+    assert load_solver(tmp_path).base == "sweep"

@@ -60,7 +60,7 @@ def fit_solver(
         steps: Steps with parameters of their own (``"learned"``), or unrolled in training (K).
         seed: Makes everything random.
         progress: Show a progress bar; by default on a terminal.
-        **options: For ``"learned"``: ``rank``, ``ridge``, ``degree``. For the others: ``mixer``,
+        **options: For ``"learned"``: ``rank``, ``ridge``, ``degree``, ``base``. For the others: ``mixer``,
             ``initializer``, ``window``, ``compressed``, ``hidden``, ``scope``, ``density``,
             ``sparsifier``, ``iterations``, ``lr``, ``lambda_reconstruction``, ``lambda_initial``,
             ``lambda_alpha``, ``schedule``, ``memory``, ``safeguard``.
@@ -114,7 +114,7 @@ def adapt_mixed(
 
 
 def _momentum_options(steps: int | None, seed: int, options: dict[str, Any]) -> MomentumOptions:
-    known = {"rank", "ridge", "degree"}
+    known = {"rank", "ridge", "degree", "base"}
     _refuse_unknown(options.keys() - known, known)
     defaults = MomentumOptions()
     return replace(defaults, seed=seed, steps=steps or defaults.steps, **options)

@@ -84,6 +84,11 @@ class Learned:
     kind = "learned"
 
     @property
+    def base(self) -> str:
+        """What its steps build on: ``"plain"`` evaluations, or a ``"sweep"`` in place."""
+        return str(self.details.get("base", "plain"))
+
+    @property
     def width(self) -> int:
         """Width d of the node states it can solve for."""
         return self.weight.shape[0]
@@ -150,6 +155,7 @@ class Learned:
         from ..learning.fit import fit_solver
 
         kept: dict[str, Any] = {name: self.details[name] for name in ("steps", "rank")}
+        kept["base"] = self.base
         adapted = fit_solver(model, data, **(kept | options))
         assert isinstance(adapted, Learned)
         return adapted
