@@ -61,7 +61,10 @@ WRONG = [
     ({"y": torch.tensor([0, 1, 2, 3, 1, 0])}, "val split has label 3, .* classes 0 to 2: fix"),
     ({"y": torch.tensor([0, 1, 2, 0, 9, 0])}, "test split has label 9"),
     ({"train_mask": None}, "no train_mask: give every split"),
-    ({"val_mask": only()}, "no node is in the val split: set val_mask for some nodes"),
+    (
+        {"val_mask": only()},
+        "no node is in the val split: put some there, in val_mask or the split file",
+    ),
     ({"train_mask": only()}, "no node is in the train split"),
     ({"test_mask": only()}, "no node is in the test split"),
     ({"val_mask": torch.tensor([3])}, r"val_mask must be a boolean tensor of shape \(6,\), not"),

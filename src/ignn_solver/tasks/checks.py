@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import torch
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 SPLITS = ("train", "val", "test")
+_LARGEST = 1e6
 
 
 def mask(data: Data, split: str) -> Tensor:
@@ -30,7 +30,9 @@ def mask(data: Data, split: str) -> Tensor:
             f"of shape {tuple(found.shape)}"
         )
     if not bool(found.any()):
-        raise InputError(f"no node is in the {split} split: set {split}_mask for some nodes")
+        raise InputError(
+            f"no node is in the {split} split: put some there, in {split}_mask or the split file"
+        )
     return found
 
 
@@ -72,8 +74,8 @@ def check_settings(epochs: int, lr: float, weight_decay: float, patience: int, l
         if not isinstance(value, int) or value < 1:
             raise InputError(f"{name} must be a whole number of at least 1, not {value!r}")
     for name, number in (("lr", lr), ("weight_decay", weight_decay)):
-        if not isinstance(number, int | float) or not 0 <= number < math.inf:
-            raise InputError(f"{name} must be a finite number of at least 0, not {number!r}")
+        if not isinstance(number, int | float) or not 0 <= number <= _LARGEST:
+            raise InputError(f"{name} must be a number from 0 to {_LARGEST:g}, not {number!r}")
     check_loss(loss)
 
 
