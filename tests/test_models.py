@@ -34,6 +34,16 @@ def test_unknown_names_and_arguments_are_refused():
         build("ignn", in_channels=5, num_classes=3)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_impossible_sizes_and_dropouts_are_refused_by_every_model(name):
+    sizes = {"in_channels": 5, "hidden_channels": 8, "num_classes": 3}
+    for wrong in ({"hidden_channels": 0}, {"num_classes": 2.5}, {"in_channels": "5"}):
+        with pytest.raises(InputError, match=r"at least one feature, hidden channel and class"):
+            build(name, **{**sizes, **wrong})
+    with pytest.raises(InputError, match=r"dropout must be at least 0 and below 1, not 1.5"):
+        build(name, **sizes, dropout=1.5)
+
+
 def test_a_subclass_is_not_taken_for_its_parent():
     class Mine(GCN):
         pass

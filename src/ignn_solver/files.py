@@ -76,7 +76,7 @@ def read_json(path: Path, what: str) -> Any:
     """Read JSON from ``path``; ``what`` names the file in the message when it is not valid."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise InputError(f"no {what} at {path}") from error
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise InputError(

@@ -70,7 +70,7 @@ def test_damaged_or_foreign_solvers_are_one_sentence(cli, run, tmp_path):
     ("arguments", "parts"),
     [
         (["run", "--preset", "magic"], ["unknown preset 'magic': choose one of learned"]),
-        (["nowhere"], ["no run configuration at nowhere/config.json"]),
+        (["nowhere"], ["nowhere is not the folder of a run: train first"]),
         (["run", "--json", "file/out.json"], ["cannot write file/out.json"]),
     ],
 )

@@ -119,7 +119,7 @@ def test_wrong_options_are_one_sentence(cli, tmp_path, trained, arguments, parts
 
 
 def test_runs_that_cannot_be_solved_are_one_sentence(cli, tmp_path, trained):
-    assert cli("solve", "nowhere").is_refusal("no run configuration at nowhere/config.json")
+    assert cli("solve", "nowhere").is_refusal("nowhere is not the folder of a run: train first")
     run = tmp_path / "run"
     shutil.copytree(trained, run)
     whole = (run / WEIGHTS).read_bytes()

@@ -90,6 +90,8 @@ REFUSED = [
     (["chains:4", "--kappa", 1.0], ["kappa", "between 0 and 1", "1.0"]),
     (["chains:4", "--kappa", 0.0], ["kappa", "between 0 and 1"]),
     (["chains:4", "--hidden", 0], ["at least one feature, hidden channel and class"]),
+    (["chains:4", "--hidden", -3, "--model", "gcn"], ["at least one feature, hidden channel"]),
+    (["chains:4", "--recipe", "drop.toml"], ["dropout must be at least 0 and below 1, not 1.5"]),
     (["chains:4", "--epochs", 0], ["epochs must be"]),
     (["chains:4", "--lr", -1], ["lr must be"]),
     (["chains:4", "--lr", 1e38], ["lr must be a number from 0 to 1e+06, not 1e+38"]),
@@ -119,6 +121,7 @@ REFUSED = [
 def test_wrong_input_is_one_sentence_and_writes_nothing(cli, tmp_path, arguments, parts):
     (tmp_path / "file").touch()
     (tmp_path / "odd.toml").write_text("[training]\nspeed = 9\n")
+    (tmp_path / "drop.toml").write_text("[model]\nhidden_channels = 4\ndropout = 1.5\n")
     (tmp_path / "e.csv").write_text("0,1\n1,2\n2,3\n3,4\n4,5\n5,0\n")
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "negative.csv").write_text("0,1,1.0\n1,2,-1.0\n")

@@ -143,7 +143,9 @@ def test_a_configuration_that_is_not_one_is_refused(folder, change, sentence):
 
 
 def test_a_folder_without_a_run_is_said(tmp_path):
-    with pytest.raises(InputError, match=r"no run configuration at .*config.json"):
+    with pytest.raises(
+        InputError, match=r"is not the folder of a run: train first, or name another"
+    ):
         load_model(tmp_path)
     (tmp_path / CONFIG).write_text("[]")
     with pytest.raises(InputError, match="is not a run configuration"):

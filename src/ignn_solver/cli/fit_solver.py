@@ -17,7 +17,8 @@ def fit_solver(
         str, typer.Option(help="learned, learned-paper, learned-nn or learned-aa.")
     ] = "learned",
     steps: Annotated[
-        int | None, typer.Option(help="Steps that have parameters of their own; the paper's K.")
+        int | None,
+        typer.Option(min=1, help="Steps that have parameters of their own; the paper's K."),
     ] = None,
     memory: Annotated[
         float | None,

@@ -97,7 +97,8 @@ def train(
     given = {"epochs": epochs, "lr": lr}
     options |= {key: value for key, value in given.items() if value is not None}
     torch.manual_seed(seed)
-    network = build(model, in_channels=data.num_features, num_classes=data.num_classes, **arguments)
+    arguments |= {"in_channels": data.num_features, "num_classes": data.num_classes}
+    network = build(model, **arguments)
     folder = run or Path("runs") / f"{name.replace(':', '-')}-{model}-{seed}"
     details = {"source": source, "recipe": chosen.source, "training": options, "seed": seed}
     try:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
+from ..errors import InputError
+
 if TYPE_CHECKING:
     from torch_geometric.data import Batch, Data
 
@@ -16,6 +18,9 @@ class Classifier(nn.Module):
     Subclasses take ``(in_channels, hidden_channels, num_classes, **options)``, pass all of it to
     ``super().__init__`` so that a checkpoint can rebuild them, and define ``forward``.
 
+    Raises:
+        InputError: For a size below 1, or a dropout outside [0, 1).
+
     Attributes:
         config: The arguments the model was made with.
     """
@@ -24,6 +29,16 @@ class Classifier(nn.Module):
         self, in_channels: int, hidden_channels: int, num_classes: int, **options: Any
     ) -> None:
         super().__init__()
+        sizes = (in_channels, hidden_channels, num_classes)
+        if not all(isinstance(size, int) and size >= 1 for size in sizes):
+            raise InputError(
+                "a model needs at least one feature, hidden channel and class, in whole numbers, not "
+                f"{in_channels!r}, {hidden_channels!r} and {num_classes!r}"
+            )
+        for name in ("dropout", "input_dropout"):
+            share = options.get(name)
+            if share is not None and not 0 <= share < 1:
+                raise InputError(f"{name} must be at least 0 and below 1, not {share!r}")
         self.in_channels = in_channels
         self.hidden_channels = hidden_channels
         self.num_classes = num_classes

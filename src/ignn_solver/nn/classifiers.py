@@ -75,11 +75,6 @@ class IGNN(NodeClassifier):
             in_channels, hidden_channels, num_classes,
             kappa=kappa, dropout=dropout, input_dropout=input_dropout, **options,
         )  # fmt: skip
-        if num_classes < 1 or in_channels < 1 or hidden_channels < 1:
-            raise InputError(
-                f"a model needs at least one feature, hidden channel and class, not {in_channels}, "
-                f"{hidden_channels} and {num_classes}"
-            )
         self.dropout = dropout
         drop = dropout if input_dropout is None else input_dropout
         self.conv = IGNNConv(in_channels, hidden_channels, kappa, dropout=drop, **options)
