@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 from . import kernels
 from .adjacency import Adjacency
 from .errors import InputError
+from .memory import Scratch
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,7 @@ class EquilibriumMap:
     contraction: Contraction
     activation: str = "relu"
     features: Tensor | None = None
+    _scratch: Scratch = field(default_factory=Scratch, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_activation(self.activation)
@@ -147,7 +149,7 @@ class EquilibriumMap:
         """``f(z)`` and the squared row norms of ``f(z) - z`` and ``f(z)``, without gradients."""
         with torch.no_grad():
             matrix = self.adjacency.matrix
-            projected = z @ self.weight
+            projected = torch.mm(z, self.weight, out=self._scratch.like(z))
             return Evaluation(
                 *kernels.evaluate(matrix, projected, self.bias, z, self.activation, None, out)
             )
@@ -197,6 +199,7 @@ class AdjointMap:
     bias: Tensor
     scale: Tensor
     contraction: Contraction
+    _scratch: Scratch = field(default_factory=Scratch, init=False, repr=False, compare=False)
 
     def start(self) -> Tensor:
         """The map at zero."""
@@ -213,5 +216,5 @@ class AdjointMap:
     def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
         """The map at ``z`` and the squared row norms of its residual and its value."""
         matrix = self.adjacency.matrix
-        projected = z @ self.weight
+        projected = torch.mm(z, self.weight, out=self._scratch.like(z))
         return Evaluation(*kernels.evaluate(matrix, projected, self.bias, z, None, self.scale, out))

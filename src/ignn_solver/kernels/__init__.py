@@ -122,7 +122,9 @@ def sweep(
     )
 
 
-def mix(z: Tensor, image: Tensor, previous: Tensor, left: Tensor, right: Tensor) -> Tensor:
+def mix(
+    z: Tensor, image: Tensor, previous: Tensor, left: Tensor, right: Tensor, out: Tensor
+) -> Tensor:
     """The step ``image + [image - z, z - previous] @ left @ right`` of a learned solver.
 
     Args:
@@ -131,6 +133,7 @@ def mix(z: Tensor, image: Tensor, previous: Tensor, left: Tensor, right: Tensor)
         previous: The point before, ``n x d``.
         left: ``2d x rank``; or ``d x rank``, to leave the momentum out.
         right: ``rank x d``; or ``0 x d``, where ``left`` is the whole matrix.
+        out: Where to put it; not the memory of any of the others.
     """
     chosen = compiled_mix if _use_compiled(z) else plain
-    return chosen.mix(z, image, previous, left, right)
+    return chosen.mix(z, image, previous, left, right, out)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-import torch
 from numba import prange
 from torch import Tensor
 
@@ -43,10 +42,11 @@ def _mix(z, image, previous, left, right, out, block):  # type: ignore[no-untype
                 out[i, c] += image[i, c]
 
 
-def mix(z: Tensor, image: Tensor, previous: Tensor, left: Tensor, right: Tensor) -> Tensor:
+def mix(
+    z: Tensor, image: Tensor, previous: Tensor, left: Tensor, right: Tensor, out: Tensor
+) -> Tensor:
     """``image + [image - z, z - previous] left right``; see ``kernels.mix``."""
     _threads()
-    out = torch.empty_like(z, memory_format=torch.contiguous_format)
     given = (one.contiguous().numpy() for one in (z, image, previous, left, right))
     with blas_alone():
         _mix(*given, out.numpy(), _BLOCK)

@@ -43,10 +43,14 @@ def evaluate(
     return y, (y - z).square_().sum(-1), torch.linalg.vecdot(y, y)
 
 
-def mix(z: Tensor, image: Tensor, previous: Tensor, left: Tensor, right: Tensor) -> Tensor:
+def mix(
+    z: Tensor, image: Tensor, previous: Tensor, left: Tensor, right: Tensor, out: Tensor
+) -> Tensor:
     """``image + [image - z, z - previous] left right``; see ``kernels.mix``."""
     width = z.shape[1]
     mixed = (image - z) @ left[:width]
     if left.shape[0] > width:
         mixed.addmm_(z - previous, left[width:])
-    return mixed.add_(image) if right.shape[0] == 0 else torch.addmm(image, mixed, right)
+    if right.shape[0] == 0:
+        return torch.add(mixed, image, out=out)
+    return torch.addmm(image, mixed, right, out=out)

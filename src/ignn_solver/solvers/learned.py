@@ -12,6 +12,7 @@ from torch import Tensor
 from .. import kernels
 from ..equilibrium import AdjointMap, FeatureMap, FixedPointMap
 from ..errors import InputError
+from ..memory import Pool
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -42,6 +43,7 @@ class Momentum:
     f: FeatureMap
     previous: Tensor
     steps: list[tuple[Tensor, Tensor]]
+    pool: Pool
     count: int = 0
     proposed: Tensor | None = None
 
@@ -130,14 +132,15 @@ class Learned:
             stack = powers(f, z0, self.spectral.shape[2] - 1)
             whole = z0.new_empty(0, self.width)
             steps = [(assemble(one, stack), whole) for one in self.spectral]
-        return Momentum(f, z0, steps, proposed=z0)
+        return Momentum(f, z0, steps, Pool(z0), proposed=z0)
 
     def step(self, z: Tensor, fz: Tensor, state: Momentum) -> tuple[Tensor, Momentum]:
         """A plain step plus the mixed residual and momentum."""
         left, right = state.steps[min(state.count, len(state.steps) - 1)]
         if state.count == 0:
             left = left[: self.width]
-        proposed = state.f.into_range_(kernels.mix(z, fz, state.previous, left, right))
+        out = state.pool.take()
+        proposed = state.f.into_range_(kernels.mix(z, fz, state.previous, left, right, out))
         # The loop reuses the memory of its images, but not that of what was proposed.
         state.previous = z if z is state.proposed else z.clone()
         state.proposed = proposed

@@ -1,0 +1,63 @@
+"""Memory that is used again: a fresh page costs a fault, and large arrays are made of fresh pages."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class Scratch(threading.local):
+    """One array for intermediate results; every thread has its own. Copies and pickles are empty."""
+
+    _array: Tensor | None = None
+
+    def like(self, x: Tensor) -> Tensor:
+        """The array, with the shape, type and device of ``x``; its content is whatever it was."""
+        found = self._array
+        if (
+            found is None
+            or found.shape != x.shape
+            or found.dtype != x.dtype
+            or found.device != x.device
+        ):
+            # An array made in inference mode could not be written outside of it.
+            with torch.inference_mode(False):
+                found = torch.empty_like(x, memory_format=torch.contiguous_format)
+            self._array = found
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scratch, ()
+
+
+class Pool:
+    """Arrays like a given one; one that nobody holds any more is given out again.
+
+    What is given out counts as held for as long as the tensor object itself lives: do not keep a mere view
+    of it.
+
+    Args:
+        like: Gives shape, type and device.
+    """
+
+    def __init__(self, like: Tensor) -> None:
+        self._like = like
+        self._arrays: list[tuple[Tensor, weakref.ref[Tensor]]] = []
+
+    def take(self) -> Tensor:
+        """An array that nobody holds; its content is whatever it was."""
+        for position, (array, given) in enumerate(self._arrays):
+            if given() is None:
+                return self._give(position, array)
+        array = torch.empty_like(self._like, memory_format=torch.contiguous_format)
+        self._arrays.append((array, weakref.ref(array)))
+        return self._give(len(self._arrays) - 1, array)
+
+    def _give(self, position: int, array: Tensor) -> Tensor:
+        given = array.detach()
+        self._arrays[position] = (array, weakref.ref(given))
+        return given

@@ -1,0 +1,60 @@
+"""Memory that is used again, and never under somebody's feet."""
+
+import copy
+import pickle
+import threading
+
+import torch
+
+from ignn_solver.memory import Pool, Scratch
+
+
+def test_scratch_is_kept_while_it_fits():
+    scratch = Scratch()
+    first = scratch.like(torch.ones(3, 2))
+    assert scratch.like(torch.zeros(3, 2)) is first
+    assert scratch.like(torch.ones(2, 3)).shape == (2, 3)
+    assert scratch.like(torch.ones(2, 3, dtype=torch.float64)).dtype == torch.float64
+    assert scratch.like(torch.ones(3, 2).T).is_contiguous()
+
+
+def test_every_thread_has_its_own_scratch():
+    scratch, found = Scratch(), []
+    x = torch.ones(4)
+    thread = threading.Thread(target=lambda: found.append(scratch.like(x)))
+    thread.start()
+    thread.join()
+    assert found[0].data_ptr() != scratch.like(x).data_ptr()
+
+
+def test_scratch_is_not_copied():
+    scratch = Scratch()
+    mine = scratch.like(torch.ones(4))
+    for other in (copy.deepcopy(scratch), pickle.loads(pickle.dumps(scratch))):
+        assert other.like(torch.ones(4)).data_ptr() != mine.data_ptr()
+
+
+def test_a_pool_gives_out_only_what_nobody_holds():
+    pool = Pool(torch.empty(5, 2))
+    one, two = pool.take(), pool.take()
+    assert one.data_ptr() != two.data_ptr()
+    place = one.data_ptr()
+    held = (one,)
+    del one
+    assert pool.take().data_ptr() not in (place, two.data_ptr())
+    del held
+    again = [pool.take(), pool.take()]
+    assert place in {x.data_ptr() for x in again}
+    assert len({x.data_ptr() for x in (*again, two)}) == 3
+
+
+def test_scratch_made_in_inference_mode_serves_outside_of_it():
+    scratch = Scratch()
+    x = torch.ones(3, 3)
+    with torch.inference_mode():
+        torch.mm(x, x, out=scratch.like(x))
+    torch.mm(x, x, out=scratch.like(x))
+    with torch.inference_mode():
+        inside = torch.ones(3, 3)
+        torch.mm(inside, inside, out=scratch.like(inside))
+    assert torch.equal(scratch.like(x), torch.full((3, 3), 3.0))
