@@ -13,9 +13,10 @@ from torch.nn import functional as F
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
 from ..solve import Solution, Solver, Status
+from ..updates import GraphChange, changed_map
 from .base import NodeClassifier
 from .conv import IGNNConv
-from .prediction import Prediction, Proof, predict_nodes
+from .prediction import Prediction, Proof, predict_nodes, reclassify
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -163,6 +164,52 @@ class IGNN(NodeClassifier):
         try:
             f = self.equilibrium_map(data).detach()
             return predict_nodes(f, self.head, solver, tol, max_evals, on_failure, proof)
+        finally:
+            self.train(training)
+
+    @torch.no_grad()
+    def update(
+        self,
+        prediction: Prediction,
+        change: GraphChange,
+        *,
+        tol: float = 1e-3,
+        in_place: bool = False,
+        certify: bool | str = False,
+        on_failure: str = "warn",
+    ) -> Prediction:
+        """The prediction after a change of some features, edges or nodes, at the cost of the change.
+
+        It starts from the old equilibrium and evaluates only the nodes whose residual has become too
+        large, spreading along edges. See ``docs/certificates.md``.
+
+        Args:
+            prediction: What ``predict`` (or ``update``) gave before the change.
+            change: The change.
+            tol: Tolerance on the relative residual.
+            in_place: Overwrite what ``prediction`` holds, and ``data.x``, instead of copying them; on a
+                large graph the copies take longer than the update.
+            certify: Whether to prove the classes, as in ``predict``; this looks at every node.
+            on_failure: ``"raise"``, ``"warn"`` or ``"return"``.
+        """
+        if prediction.map is None or not torch.equal(prediction.map.weight, self.conv.weight()):
+            raise InputError("the model is not the one that made this prediction: predict anew")
+        training = self.training
+        self.eval()
+        try:
+            f, changed = changed_map(
+                prediction.map,
+                change,
+                self.conv.input,
+                propagate=self.conv.propagate_input,
+                in_place=in_place,
+            )
+            solution = prediction.solution.update(
+                f, changed, tol=tol, in_place=in_place, on_failure=on_failure
+            )
+            return reclassify(
+                prediction, f, self.head, solution, Proof(certify), on_failure, in_place
+            )
         finally:
             self.train(training)
 

@@ -94,6 +94,32 @@ def classify(
     return _with_certificate(f, head, solution, certificate)
 
 
+def reclassify(
+    before: Prediction,
+    f: EquilibriumMap,
+    head: nn.Module,
+    solution: Solution,
+    proof: Proof,
+    on_failure: str,
+    in_place: bool,
+) -> Prediction:
+    """The prediction after a local update: only nodes that moved are scored, unless a proof is asked for."""
+    moved = solution.moved
+    if proof.certify or moved is None:
+        return classify(f, head, solution, proof, on_failure)
+    rows, old = solution.value.shape[0], before.classes.shape[0]
+    classes, probabilities = before.classes, before.probabilities
+    if rows > old:
+        classes = torch.cat([classes, classes.new_zeros(rows - old)])
+        more = probabilities.new_zeros(rows - old, probabilities.shape[1])
+        probabilities = torch.cat([probabilities, more])
+    elif not in_place:
+        classes, probabilities = classes.clone(), probabilities.clone()
+    scores = head(solution.value[moved])
+    classes[moved], probabilities[moved] = scores.argmax(-1), scores.softmax(-1)
+    return Prediction(classes, probabilities, solution, map=f)
+
+
 def _with_certificate(
     f: EquilibriumMap,
     head: nn.Module,
