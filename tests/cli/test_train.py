@@ -152,7 +152,8 @@ def test_resuming_a_checkpoint_that_does_not_fit_is_one_sentence(cli, tmp_path):
 
 
 def start(folder: Path, *command: object) -> subprocess.Popen[str]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    # As many threads as here: sums may differ in their last bit otherwise.
+    environment = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}
     return subprocess.Popen(
         [sys.executable, *map(str, command)],
         cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -58,7 +58,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     """The configuration of a run."""
     path = folder / CONFIG
     if not path.is_file():
-        raise InputError(f"{folder} is not the folder of a run: train first, or name another folder")
+        raise InputError(
+            f"{folder} is not the folder of a run: train first, or name another folder"
+        )
     config = read_json(path, "run configuration")
     if (
         not isinstance(config, dict)
