@@ -28,6 +28,6 @@ def test_the_readme_shows_the_quickstart_in_at_most_fifteen_lines():
     code = block.group(1)
     assert len([line for line in code.splitlines() if line.strip()]) <= 15
     names: dict[str, object] = {}
-    exec(compile(code, "README.md", "exec"), names)  # noqa: S102
+    exec(compile(code, "README.md", "exec"), names)
     assert float(names["out"].certified.float().mean()) > 0.9
     assert names["out"].solution.converged

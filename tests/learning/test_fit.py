@@ -35,7 +35,7 @@ def test_adapting_to_changed_weights(model, graph, preset):
     with torch.no_grad():
         changed.conv.weight.raw += 0.2 * torch.randn_like(changed.conv.weight.raw)
         changed.conv.input.weight += 0.2 * torch.randn_like(changed.conv.input.weight)
-    adapted = solver.adapt(changed, graph, steps=8)
+    adapted = solver.adapt(changed, graph, steps=20)
     f = changed.equilibrium_map(graph).detach()
     before, after = (ig.solve(f, s, tol=1e-3, on_failure="return") for s in (solver, adapted))
     assert after.converged
