@@ -7,7 +7,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from ignn_solver import IGNN, datasets
+from ignn_solver import IGNN, InputError, datasets
 from ignn_solver.cli import app, main
 from ignn_solver.tasks.checkpoint import save_model
 
@@ -55,6 +55,12 @@ def test_all_leaves_out_what_is_not_here(run, tmp_path, monkeypatch):
     record = json.loads(target.read_text())
     assert [row["dataset"] for row in record["rows"]] == ["blocks:200"]
     assert len(record["datasets"]) == 1
+
+
+def test_too_little_memory_is_refused_before_anything_is_fitted(run):
+    arguments = ["blocks:200", "--run", run, "--memory", "1e-6", "--solver", "picard"]
+    with pytest.raises(InputError, match=r"picard needs about 0.0 GiB .* raise --memory"):
+        invoke(*arguments)
 
 
 @pytest.mark.parametrize(

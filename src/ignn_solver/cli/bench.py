@@ -29,6 +29,9 @@ def bench(
         Path | None,
         typer.Option(metavar="DIR", help="A trained run. Default: runs/NAME, trained if missing."),
     ] = None,
+    memory: Annotated[
+        float | None, typer.Option(metavar="GIB", help="Refuse what would need more than this.")
+    ] = None,
     seed: Seed = 0,
     data_dir: DataDir = None,
     json: Json = None,
@@ -54,7 +57,7 @@ def bench(
     reports: list[Report] = []
     for one in ALL if dataset == "all" else (dataset,):
         try:
-            reports.append(_bench(one, tol, rounds, names, run, seed, data_dir, quiet))
+            reports.append(_bench(one, tol, rounds, names, run, memory, seed, data_dir, quiet))
         except InputError as error:
             if dataset != "all":
                 raise
@@ -88,12 +91,14 @@ def _bench(
     rounds: int,
     names: tuple[str, ...],
     run: Path | None,
+    memory: float | None,
     seed: int,
     data_dir: Path | None,
     quiet: bool,
 ) -> Report:
     from ..benchmark.contenders import contenders
     from ..benchmark.measure import measure
+    from ..benchmark.memory import check
     from ..benchmark.problem import Problem
     from ..benchmark.trained import trained
     from ..learning.fit import fit_solver
@@ -107,6 +112,9 @@ def _bench(
     folder = run or Path("runs") / f"{dataset.replace(':', '-')}-ignn-{seed}"
     progress = False if quiet else None
     model = trained(dataset, data, folder, seed, progress, say)
+    if memory is not None:
+        entries = data.edge_index.shape[1] + data.num_nodes
+        check(data.num_nodes, entries, model.hidden_channels, names, memory)
     wanted = {"learned" if name == "learned-certified" else name for name in names}
     learned: dict[str, Any] = {}
     for preset in sorted(name for name in wanted if name.startswith("learned")):
