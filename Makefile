@@ -30,8 +30,12 @@ format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# On an idle machine; `all` leaves out the datasets that are not here.
 bench: setup
 	$(BIN)/python benchmarks/loop_overhead.py
+	$(BIN)/python benchmarks/roofline.py
+	$(BIN)/ignn-solver bench all --json results/bench.json
+	$(BIN)/python benchmarks/scaling.py
 
 clean:
 	rm -rf .venv demo build dist .pytest_cache .ruff_cache .mypy_cache
