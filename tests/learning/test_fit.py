@@ -56,6 +56,8 @@ def test_a_solver_for_a_slightly_changed_graph_just_works(model, graph):
 def test_mistakes(model, graph):
     with pytest.raises(InputError, match="unknown preset 'best'"):
         ig.fit_solver(model, graph, "best")
+    with pytest.raises(InputError, match="at least 1 step, not 0"):
+        ig.fit_solver(model, graph, steps=0)
     with pytest.raises(InputError, match="unknown option 'ranks'"):
         ig.fit_solver(model, graph, ranks=3)
     with pytest.raises(InputError, match="unknown option 'rank'"):

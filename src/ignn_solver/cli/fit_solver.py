@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -41,10 +42,12 @@ def fit_solver(
 
     started = time.perf_counter()
     model, data = open_run(run, data_dir)
-    options = {} if memory is None or preset == "learned" else {"memory": memory}
-    solver = fit(
-        model, data, preset, steps=steps, seed=seed, progress=False if quiet else None, **options
-    )
+    options = {} if preset == "learned" else paper_settings(run)
+    if memory is not None and preset != "learned":
+        options["memory"] = memory
+    if steps is not None:
+        options["steps"] = steps
+    solver = fit(model, data, preset, seed=seed, progress=False if quiet else None, **options)
     path = solver.save(run)
     f = model.equilibrium_map(data).detach()
     rows = []
@@ -77,3 +80,12 @@ def fit_solver(
             json, started, run=str(run), preset=preset, seconds=seconds,
             parameters=solver.num_parameters, model_parameters=model.num_parameters, rows=rows,
         )  # fmt: skip
+
+
+def paper_settings(run: Path) -> dict[str, Any]:
+    """What the recipe of the run's dataset says of the paper's solver."""
+    from ..recipe import load_recipe
+    from ..tasks.checkpoint import read_config
+
+    dataset = read_config(run).get("source", {}).get("dataset")
+    return {} if dataset is None else dict(load_recipe(dataset).solver)

@@ -73,6 +73,8 @@ def fit_solver(
     """
     if preset not in PRESETS:
         raise InputError(f"unknown preset {preset!r}: choose one of {', '.join(PRESETS)}")
+    if steps is not None and steps < 1:
+        raise InputError(f"a learned solver needs at least 1 step, not {steps}")
     started = time.perf_counter()
     f, solution = equilibrium(model, data)
     if preset == "learned":
