@@ -33,6 +33,7 @@ def demo(
     import torch
 
     from .. import datasets
+    from ..learning.fit import fit_solver
     from ..nn.classifiers import IGNN
     from ..report.figures import convergence
     from ..results import write_results
@@ -48,7 +49,12 @@ def demo(
         f"{result.epochs} epochs in {result.seconds:.1f} s, validation accuracy "
         f"{100 * result.val_accuracy:.1f}%"
     )
-    solvers = {name: classical_solver(name) for name in CLASSICAL}
+    learned = fit_solver(model, data, seed=seed)
+    typer.echo(
+        f"learned a solver without labels in {learned.details['seconds']:.1f} s "
+        f"({learned.num_parameters:,} numbers)"
+    )
+    solvers = {**{name: classical_solver(name) for name in CLASSICAL}, "learned": learned}
     rows, curves = _compare(model, data, solvers, tol)
     show_table(
         f"Solving Z = relu(A Z W + b) to a relative residual of {tol:g}",
