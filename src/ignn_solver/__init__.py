@@ -10,7 +10,7 @@ from .learning.store import load_solver
 from .nn.classifiers import IGNN, Prediction
 from .nn.conv import IGNNConv
 from .solve import Solution, SolveError, Status, solve
-from .solvers import Anderson, Broyden, Picard
+from .solvers import Anderson, Broyden, Picard, Sweep
 from .tasks.checkpoint import load_model, save_model
 from .tasks.node import FitResult, accuracy, fit
 
@@ -29,6 +29,7 @@ __all__ = [
     "Solution",
     "SolveError",
     "Status",
+    "Sweep",
     "accuracy",
     "datasets",
     "fit",

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class TwoLayerGCN(nn.Module):
     """PyG's ``GCNConv`` twice, fed in the layout that is fastest there: a CSR adjacency.
 
-    The normalisation is done beforehand, as it is for the implicit network. Sparse features become
-    dense, as PyG's layer wants them.
+    The normalisation is done beforehand, as it is for the implicit network, and sparse features stay
+    sparse.
 
     Args:
         f: An equilibrium map on the same graph, of the same width.
@@ -33,7 +33,7 @@ class TwoLayerGCN(nn.Module):
         self.first = GCNConv(data.num_features, width, normalize=False)
         self.second = GCNConv(width, num_classes, normalize=False)
         self.adjacency = f.adjacency.matrix.as_torch()
-        self.features = data.x if data.x.layout == torch.strided else data.x.to_dense()
+        self.features = data.x
 
     @torch.no_grad()
     def forward(self) -> Tensor:
