@@ -1,6 +1,8 @@
 """Try for a while to refute the certificate on random problems, and record what was seen.
 
-python benchmarks/certificate_search.py --seconds 120
+Problems of every kind are drawn until the time is up:
+
+    python benchmarks/certificate_search.py --seconds 120
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ class Tally:
         self.medians: list[float] = []
 
     def add(self, outcome: Outcome) -> None:
+        """Count one more problem."""
         self.cases += 1
         self.nodes += outcome.ratio.numel()
         self.certified += outcome.certified
@@ -61,6 +64,7 @@ class Tally:
             self.medians.append(float(finite.median()))
 
     def row(self) -> dict[str, Any]:
+        """As a row of the results."""
         medians = sorted(self.medians)
         return {
             "cases": self.cases,

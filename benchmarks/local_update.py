@@ -61,6 +61,7 @@ class Kept:
         self.copies = [one.clone() for one in self.live]
 
     def put_back(self) -> None:
+        """Undo the last update."""
         for one, copy in zip(self.live, self.copies, strict=True):
             one.copy_(copy)
 
