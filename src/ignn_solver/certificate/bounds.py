@@ -31,6 +31,7 @@ class Sweeper:
     Attributes:
         adjacency: A in float64.
         operator: K, with every entry rounded up by ``slack``.
+        rough: K in float32.
         factor: The factor.
         shrunk: v, positive, ``n x 1``.
         theta: ``K v <= theta v`` on each graph, ``num_graphs``; below 1.
@@ -39,6 +40,7 @@ class Sweeper:
 
     adjacency: Adjacency
     operator: SparseMatrix
+    rough: SparseMatrix
     factor: float
     shrunk: Tensor
     theta: Tensor
@@ -64,7 +66,8 @@ class Sweeper:
             summed = start + image
             settled = bool((summed - shrunk <= 0.5 * start).all()) and bool((theta < 1).all())
             if settled or bool((theta <= (1 + factor.value) / 2).all()):
-                return cls(exact, operator, factor.value, shrunk.unsqueeze(-1), theta, slack)
+                rough = operator.to(torch.float32)
+                return cls(exact, operator, rough, factor.value, shrunk.unsqueeze(-1), theta, slack)
             if bool((image >= shrunk).all()):
                 break  # the spectral radius is at least 1
             shrunk = summed
@@ -86,22 +89,27 @@ class Sweeper:
         Returns:
             The bounds, and the sweeps spent.
         """
-        previous = estimate = self.first_estimate(sources)
+        # An estimate proves nothing until it is checked, so it can be improved in float32.
+        scale = self.adjacency.spread(self.adjacency.max_per_graph(sources)).clamp_min(_TINY)
+        small = (sources / scale).to(torch.float32)
+        previous = current = (self.first_estimate(sources) / scale).to(torch.float32)
         # On an undirected graph the spectrum of K is real, and Chebyshev's iteration takes about the
         # square root of the sweeps that plain iteration takes.
         squared = self.factor**2 if self.adjacency.symmetric else 0.0
         rate = self.factor / (1 + math.sqrt(1 - squared)) if squared else self.factor
         omega, look = 1.0, min(_FIRST_LOOK, sweeps)
         for spent in range(1, sweeps + 1):
-            image = sources + self.product(estimate)
             if spent == look:
+                estimate = current.to(torch.float64) * scale
+                image = sources + self.product(estimate)
                 added = self._missing(image, estimate)
                 left = self._unsettled(estimate, image, added) / enough if enough > 0 else math.inf
                 if spent == sweeps or left <= 1:
                     break
                 more = math.log(left) / -math.log(rate) if math.isfinite(left) else sweeps
                 look = min(sweeps, spent + max(1, math.ceil(more)))
-            previous, estimate = estimate, torch.lerp(previous, image, omega)
+            mixed = torch.lerp(previous, self.rough.matmul(current).add_(small), omega)
+            previous, current = current, mixed
             omega = 1 / (1 - squared * omega / (4 if spent > 1 else 2))
         return (estimate + added * (1 + self.slack)) * (1 + self.slack), spent
 

@@ -168,8 +168,8 @@ def certify(
         f: The map that ``solution`` solves.
         solution: What a solve (or a local update) reached.
         sweeps: Products of A with a vector to spend at most; each costs about 1/d of an evaluation.
-        exact: Evaluate f once more, in float64, at the solution: costs about two evaluations, and the
-            part of the bound that is granted to rounding falls to nothing.
+        exact: Evaluate f once more, in float64, at the solution: costs as much as several evaluations,
+            and the part of the bound that is granted to rounding falls to nothing.
 
     Returns:
         The certificate. Where the assumptions fail, its ``reason`` says why and every bound is infinite.

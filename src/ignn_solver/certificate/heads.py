@@ -21,6 +21,8 @@ from .rounding import gamma, row_norms, unit_roundoff
 
 _ONE_LIPSCHITZ = (nn.ReLU, nn.Tanh, nn.Sigmoid)
 _IDENTITY = (nn.Dropout, nn.Identity)
+#: Gaps are compared for as many rows at once as stay in the cache.
+_CHUNK_BYTES = 2**19
 
 
 class Margins(NamedTuple):
@@ -70,6 +72,13 @@ class HeadBound:
     @torch.no_grad()
     def margins(self, value: Tensor) -> Margins:
         """Scores, classes and margins of states, ``rows x d``; see :func:`margins`."""
+        rows = max(1, _CHUNK_BYTES // (8 * self.apart.shape[0]))
+        if value.shape[0] <= rows:
+            return self._margins(value)
+        parts = [self._margins(part) for part in value.split(rows)]
+        return Margins(*(torch.cat(found) for found in zip(*parts, strict=True)))
+
+    def _margins(self, value: Tensor) -> Margins:
         hidden = value
         error: Tensor | None = None
         for layer in self.body:

@@ -19,13 +19,15 @@ import math
 import torch
 from torch import Tensor
 
+from .. import kernels
 from ..adjacency import Adjacency
 from ..equilibrium import EquilibriumMap
 from .factor import Factor
 
 #: Relative error granted to the library's tanh, exp and division, in units of u.
 _ACTIVATION_ULPS = {"relu": 0, "tanh": 16, "sigmoid": 16}
-_CHUNK = 32
+#: Memory for some columns of the states in float64.
+_CHUNK_BYTES = 2**27
 
 
 def unit_roundoff(dtype: torch.dtype) -> float:
@@ -82,11 +84,18 @@ def evaluation_error(
 
 
 def exact_residual(f: EquilibriumMap, exact_adjacency: Adjacency, value: Tensor) -> Tensor:
-    """Row norms of ``f(value) - value`` with f evaluated in float64, a few columns at a time, ``n``."""
+    """Row norms of ``f(value) - value`` with f evaluated in float64, ``n``; in bounded memory."""
+    width = value.shape[1]
+    chunk = max(16, min(width, _CHUNK_BYTES // (8 * max(1, value.shape[0]))))
     weight, state = f.weight.to(torch.float64), value.to(torch.float64)
     squares = state.new_zeros(state.shape[0])
-    for columns in torch.arange(value.shape[1], device=value.device).split(_CHUNK):
-        image = exact_adjacency.matmul(state @ weight[:, columns]) + f.bias[:, columns]
-        image = getattr(torch, f.activation)(image) - state[:, columns]
-        squares += image.square_().sum(-1)
-    return upper_norms(squares, value.shape[1], torch.float64)
+    for first in range(0, width, chunk):
+        columns = slice(first, first + chunk)
+        squares += kernels.evaluate(
+            exact_adjacency.matrix,
+            state @ weight[:, columns],
+            f.bias[:, columns].to(torch.float64),
+            state[:, columns].contiguous(),
+            f.activation,
+        )[1]
+    return upper_norms(squares, width, torch.float64)
