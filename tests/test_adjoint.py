@@ -9,8 +9,8 @@ from ignn_solver.adjoint import BackwardSolve, implicit, unrolled
 from ignn_solver.equilibrium import EquilibriumMap
 from ignn_solver.nn.features import FeatureLinear
 from ignn_solver.nn.parametrize import PARAMETRIZATIONS, parametrization
-from ignn_solver.solve import solve
 from ignn_solver.solvers import Anderson
+from ignn_solver.solving import solve
 from problems import ACTIVATIONS, DOUBLE, SOLVERS, nonlinear
 
 EDGES = torch.tensor([[0, 1, 2, 3, 0, 4, 2], [1, 2, 3, 0, 2, 4, 1]])

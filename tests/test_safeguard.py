@@ -5,8 +5,8 @@ import torch
 
 from ignn_solver.equilibrium import Contraction, EquilibriumMap
 from ignn_solver.nn.parametrize import PARAMETRIZATIONS
-from ignn_solver.solve import Status, solve
 from ignn_solver.solvers import Picard
+from ignn_solver.solving import Status, solve
 from problems import (
     DOUBLE,
     GRAPHS,

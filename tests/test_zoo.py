@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from ignn_solver.equilibrium import EquilibriumMap
 from ignn_solver.nn.parametrize import PARAMETRIZATIONS
-from ignn_solver.solve import Status, solve
 from ignn_solver.solvers import Picard
+from ignn_solver.solving import Status, solve
 from problems import (
     ACTIVATIONS,
     DOUBLE,

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from .equilibrium import AdjointMap, EquilibriumMap
-from .solve import Solution, Solver, solve
+from .solving import Solution, Solver, solve
 from .sparse import entry_dots
 
 

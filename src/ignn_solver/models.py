@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
-from .nn.base import NodeClassifier
+
+if TYPE_CHECKING:
+    from .nn.base import NodeClassifier
 
 #: Name, and where the class lives; imported only when asked for.
 MODELS: dict[str, str] = {

@@ -9,7 +9,7 @@ from ignn_solver.baselines.eignn import EIGNN, solve_exactly
 from ignn_solver.baselines.graph import adjacency_of
 from ignn_solver.baselines.ignn_original import IGNNOriginal
 from ignn_solver.baselines.mignn import MIGNN
-from ignn_solver.solve import solve
+from ignn_solver.solving import solve
 
 TIGHT = {"tol": 1e-11, "max_evals": 20000, "dropout": 0.0}
 SPLITTINGS = ("forward-backward", "peaceman-rachford")

@@ -6,8 +6,8 @@ from torch import Tensor
 
 from ignn_solver.equilibrium import AdjointMap, EquilibriumMap
 from ignn_solver.errors import InputError
-from ignn_solver.solve import Status, solve
 from ignn_solver.solvers import Anderson, Picard
+from ignn_solver.solving import Status, solve
 from problems import DOUBLE, GRAPHS, linear, nonlinear, weight_of
 
 

@@ -6,8 +6,8 @@ from torch import Tensor
 
 from ignn_solver.equilibrium import EquilibriumMap
 from ignn_solver.errors import InputError
-from ignn_solver.solve import solve
 from ignn_solver.solvers import Broyden, Picard
+from ignn_solver.solving import solve
 from problems import DOUBLE, GRAPHS, linear, nonlinear
 
 

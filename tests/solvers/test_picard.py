@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 import torch
 
-from ignn_solver.solve import solve
 from ignn_solver.solvers import Picard
+from ignn_solver.solving import solve
 from problems import GRAPHS, linear, nonlinear
 
 

@@ -12,8 +12,8 @@ from ignn_solver.equilibrium import EquilibriumMap
 from ignn_solver.errors import InputError
 from ignn_solver.learning.momentum import MomentumOptions, fit_momentum
 from ignn_solver.nn.parametrize import PARAMETRIZATIONS
-from ignn_solver.solve import Status, solve
 from ignn_solver.solvers import Anderson, Picard, Sweep
+from ignn_solver.solving import Status, solve
 from ignn_solver.sweeping import SweepMap
 from problems import ACTIVATIONS, DOUBLE, GRAPHS, linear, nonlinear, weight_of, zero
 

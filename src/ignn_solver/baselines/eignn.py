@@ -16,7 +16,7 @@ from ..equilibrium import AdjointMap, Contraction
 from ..errors import InputError
 from ..nn.base import NodeClassifier
 from ..nn.features import FeatureLinear
-from ..solve import solve
+from ..solving import solve
 from .graph import adjacency_of, features_of
 
 if TYPE_CHECKING:

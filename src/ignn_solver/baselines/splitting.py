@@ -14,7 +14,7 @@ from .. import kernels
 from ..adjacency import Adjacency
 from ..equilibrium import Contraction, Evaluation
 from ..errors import InputError
-from ..solve import Solver, solve
+from ..solving import Solver, solve
 
 SPLITTINGS = ("forward-backward", "peaceman-rachford")
 

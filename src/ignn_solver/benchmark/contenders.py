@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .. import solvers
 from ..nn.prediction import Proof, predict_nodes
-from ..solve import Solver, solve
+from ..solving import Solver, solve
 from . import peers
 from .problem import Observe, Problem
 from .published import PublishedLoop

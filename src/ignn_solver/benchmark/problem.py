@@ -12,7 +12,7 @@ from torch import Tensor
 from ..equilibrium import EquilibriumMap
 from ..kernels import plain
 from ..nn.prediction import Proof, classify
-from ..solve import Solution, Status, solve
+from ..solving import Solution, Status, solve
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..equilibrium import EquilibriumMap, Evaluation
 from ..errors import InputError
-from ..solve import Solution
+from ..solving import Solution
 from . import rounding
 from .bounds import Sweeper
 from .factor import Factor, measured_factor, objection

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from ..adjacency import Adjacency
 from ..equilibrium import EquilibriumMap
 from ..nn.parametrize import parametrization
-from ..solve import Solver, solve
 from ..solvers import Anderson, Picard
+from ..solving import Solver, solve
 from .certify import certify
 from .heads import margins
 from .stopping import is_certified

@@ -11,7 +11,7 @@ import typer
 from .options import CLASSICAL, Json, Quiet, Seed, classical_solver, show_table
 
 if TYPE_CHECKING:
-    from ..solve import Solution
+    from ..solving import Solution
 
 _ROUNDS = 5
 

@@ -38,7 +38,7 @@ def fit_solver(
     """
     from ..learning.fit import fit_solver as fit
     from ..results import write_results
-    from ..solve import solve
+    from ..solving import solve
 
     started = time.perf_counter()
     model, data = open_run(run, data_dir)

@@ -10,7 +10,7 @@ import typer
 from ..errors import InputError
 
 if TYPE_CHECKING:
-    from ..solve import Solver
+    from ..solving import Solver
 
 Json = Annotated[
     Path | None,

@@ -13,7 +13,7 @@ from .options import CLASSICAL, DataDir, Json, classical_solver
 from .runs import Run, open_run
 
 if TYPE_CHECKING:
-    from ..solve import Solver
+    from ..solving import Solver
 
 
 def solve(

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
-from ..solve import solve
 from ..solvers.learned import Learned
 from ..solvers.mixed import MixedAnderson
+from ..solving import solve
 from .initializer import initializer as make_initializer
 from .losses import LossWeights
 from .mixer import Mixer

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
-from ..solve import Solution, Solver, Status
+from ..solving import Solution, Solver, Status
 from ..updates import GraphChange, changed_map
 from .base import NodeClassifier
 from .conv import IGNNConv

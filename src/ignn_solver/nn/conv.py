@@ -9,7 +9,7 @@ from ..adjacency import Adjacency
 from ..adjoint import BackwardSolve, implicit
 from ..cache import TensorCache
 from ..equilibrium import EquilibriumMap, check_activation
-from ..solve import Solution, Solver, solve
+from ..solving import Solution, Solver, solve
 from .features import FeatureLinear, check_features
 from .parametrize import parametrization as make_weight
 

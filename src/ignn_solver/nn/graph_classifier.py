@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
-from ..solve import Solution, Solver, solve
+from ..solving import Solution, Solver, solve
 from .base import GraphClassifier
 from .classifiers import WarmStart
 from .conv import IGNNConv

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ..certificate import Certificate, Certifier, HeadBound, pooled_bound
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
-from ..solve import Solution, Status
+from ..solving import Solution, Status
 
 _SEVERITY = list(Status)
 _ROUNDINGS = 8

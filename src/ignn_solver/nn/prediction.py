@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ..certificate import Certificate, CertifiedStop, Certifier, Margins, is_certified, margins
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
-from ..solve import Solution, SolveError, Solver, solve
+from ..solving import Solution, SolveError, Solver, solve
 
 
 @dataclass(frozen=True)

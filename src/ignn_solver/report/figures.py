@@ -12,7 +12,7 @@ from ..files import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..solve import Solution
+    from ..solving import Solution
 
 #: Okabe and Ito's palette, which stays distinct under every common colour blindness.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")

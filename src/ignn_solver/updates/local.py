@@ -18,7 +18,7 @@ from ..certificate.factor import operator_norm
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
 from ..kernels.rows import gather_rows, move_rows, push
-from ..solve import Solution, Status, solve
+from ..solving import Solution, Status, solve
 
 #: Room in the levels for their own rounding.
 _SLACK = 1 + 1e-3

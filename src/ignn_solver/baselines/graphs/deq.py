@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ...adjacency import Adjacency
 from ...equilibrium import Contraction, Evaluation
-from ...solve import solve
+from ...solving import solve
 
 Step = Callable[[Tensor], Tensor]
 

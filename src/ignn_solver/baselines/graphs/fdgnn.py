@@ -15,7 +15,7 @@ from ...equilibrium import Contraction, EquilibriumMap
 from ...errors import InputError
 from ...nn.explicit import neighbours
 from ...nn.pooling import sum_nodes
-from ...solve import solve
+from ...solving import solve
 
 if TYPE_CHECKING:
     from torch_geometric.data import InMemoryDataset

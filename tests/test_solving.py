@@ -7,8 +7,8 @@ import torch
 
 from ignn_solver.equilibrium import Contraction, EquilibriumMap, Evaluation
 from ignn_solver.errors import InputError
-from ignn_solver.solve import SolveError, Status, solve
 from ignn_solver.solvers import Anderson, Picard
+from ignn_solver.solving import SolveError, Status, solve
 from problems import (
     ACTIVATIONS,
     DOUBLE,
