@@ -31,6 +31,13 @@ def test_the_bound_of_a_single_node_is_its_error():
     assert float(certify(f, solution, exact=True).bound) == pytest.approx(error, rel=1e-10)
 
 
+def test_without_a_weight_the_value_is_exact():
+    f = single_node(weight=0.0)
+    certificate = certify(f, solve(f, z0=torch.tensor([[9.0]]), tol=100.0))
+    assert certificate.reason is None
+    assert float(certificate.bound) < 1e-13
+
+
 def test_the_factor_is_measured_and_not_taken_on_trust():
     f, _ = Case(0, width=40).build()
     signs = torch.randn(40, 40, generator=torch.Generator().manual_seed(0)).sign()

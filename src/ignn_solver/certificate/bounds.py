@@ -29,9 +29,9 @@ class Sweeper:
     """The operator K = factor * A in float64, with a vector that it provably shrinks.
 
     Attributes:
-        adjacency: A in float64.
-        operator: K, with every entry rounded up by ``slack``.
-        rough: K in float32.
+        adjacency: The graph.
+        operator: K in float64, with every entry rounded up by ``slack``.
+        rough: A in float32.
         factor: The factor.
         shrunk: v, positive, ``n x 1``.
         theta: ``K v <= theta v`` on each graph, ``num_graphs``; below 1.
@@ -53,21 +53,20 @@ class Sweeper:
         For an undirected graph v = sqrt(degree) satisfies A v = v. Otherwise v sums up
         ``w + K w + K^2 w + ...``, which converges as the spectral norm of K is below 1.
         """
-        exact = adjacency.to(torch.float64)
-        longest = int(adjacency.matrix.rowptr.diff().max())
-        slack = (longest + 16) * EPSILON
-        root = exact.degree.clamp_min(0).sqrt()
-        start = torch.where(root > 0, root, 1.0)
-        operator = exact.matrix.with_value(exact.matrix.value * (factor.value * (1 + slack)))
-        shrunk = start
+        matrix = adjacency.matrix
+        slack = (int(matrix.rowptr.diff().max()) + 16) * EPSILON
+        operator = matrix.with_value(matrix.value.double() * (factor.value * (1 + slack)))
+        root = adjacency.degree.double().clamp_min(0).sqrt()
+        start = shrunk = torch.where(root > 0, root, 1.0)
         for _ in range(_DOMINATING_SWEEPS):
             image = operator.matmul(shrunk)
-            theta = exact.max_per_graph(image / shrunk) * (1 + slack)
+            theta = adjacency.max_per_graph(image / shrunk) * (1 + slack)
             summed = start + image
             settled = bool((summed - shrunk <= 0.5 * start).all()) and bool((theta < 1).all())
             if settled or bool((theta <= (1 + factor.value) / 2).all()):
-                rough = operator.to(torch.float32)
-                return cls(exact, operator, rough, factor.value, shrunk.unsqueeze(-1), theta, slack)
+                rough = matrix.to(torch.float32)
+                column = shrunk.unsqueeze(-1)
+                return cls(adjacency, operator, rough, factor.value, column, theta, slack)
             if bool((image >= shrunk).all()):
                 break  # the spectral radius is at least 1
             shrunk = summed
@@ -108,8 +107,8 @@ class Sweeper:
                     break
                 more = math.log(left) / -math.log(rate) if math.isfinite(left) else sweeps
                 look = min(sweeps, spent + max(1, math.ceil(more)))
-            mixed = torch.lerp(previous, self.rough.matmul(current).add_(small), omega)
-            previous, current = current, mixed
+            image = torch.add(small, self.rough.matmul(current), alpha=self.factor)
+            previous, current = current, torch.lerp(previous, image, omega)
             omega = 1 / (1 - squared * omega / (4 if spent > 1 else 2))
         return (estimate + added * (1 + self.slack)) * (1 + self.slack), spent
 

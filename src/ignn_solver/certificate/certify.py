@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..solving import Solution
 from . import rounding
 from .bounds import Sweeper
-from .factor import Factor, measured_factor, objection
+from .factor import EPSILON, Factor, measured_factor, objection
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,17 @@ class Certifier:
         residual, value_norm = self._norms(evaluation)
         return self._bounded(residual, value_norm, False, sweeps, enough=0.1)
 
-    def guess(self, evaluation: Evaluation) -> Certificate:
-        """About what :meth:`observe` would give, for a fraction of the cost; it proves nothing."""
+    def guess(self, evaluation: Evaluation, rows: Tensor) -> Certificate:
+        """About what :meth:`observe` would give for some nodes, at hardly any cost; it proves nothing."""
         assert self.sweeper is not None
-        residual, value_norm = self._norms(evaluation)
-        error = self._evaluation_error(value_norm + residual, value_norm, self.f.bias.dtype)
-        sources = torch.stack([residual, error], -1)
-        bound = self.sweeper.product(self.sweeper.first_estimate(sources))
-        bound[:, 1] += error
-        return self._certificate(bound, 1)
+        factor, width, dtype = self.factor.value, self.f.bias.shape[1], self.f.bias.dtype
+        residual = rounding.upper_norms(evaluation.residual_sq, width, dtype).unsqueeze(-1)
+        # A node's neighbours are taken to be like itself, and the rest of the graph like its mean.
+        passed_on = factor * self.sweeper.first_estimate(residual)[rows, 0]
+        size = rounding.upper_norms(evaluation.value_sq[rows], width, dtype)
+        terms = rounding.gamma(torch.tensor(2 * width), dtype)
+        error = terms * self.factor.absolute * size / (1 - factor)
+        return Certificate(passed_on + error, error, self.factor.norm, factor, 0)
 
     def _norms(self, evaluation: Evaluation) -> tuple[Tensor, Tensor]:
         width, dtype = evaluation.value.shape[1], evaluation.value.dtype
@@ -107,7 +109,7 @@ class Certifier:
     def _exact(self, value: Tensor, sweeps: int) -> Certificate:
         if self.sweeper is None:
             return self._nothing(value.shape[0])
-        residual = rounding.exact_residual(self.f, self.sweeper.adjacency, value)
+        residual = rounding.exact_residual(self.f, value)
         return self._bounded(residual, rounding.row_norms(value), True, sweeps, dtype=torch.float64)
 
     def _bounded(
@@ -125,24 +127,22 @@ class Certifier:
         state_norm = value_norm if at_value else value_norm + residual
         error = self._evaluation_error(state_norm, value_norm, dtype or self.f.bias.dtype)
         bound, spent = self.sweeper.bound(torch.stack([residual, error], -1), sweeps, enough)
+        whole, granted = bound.unbind(-1)
         if not at_value:
-            # The value is f(z): one contraction closer than z, and one rounding away from it.
-            bound = self.sweeper.product(bound)
-            bound[:, 1] += error
-        return self._certificate(bound, spent)
+            # The value is f(z): one contraction closer than z, and one rounding away from it. As
+            # e >= r + K e, no product is needed to bound K e.
+            whole = whole * (1 + EPSILON) - residual
+        total = (whole + granted) * (1 + 4 * EPSILON)
+        return Certificate(total, granted, self.factor.norm, self.factor.value, spent)
 
     def _evaluation_error(
         self, state_norm: Tensor, value_norm: Tensor, dtype: torch.dtype
     ) -> Tensor:
         assert self.sweeper is not None
+        spread = self.sweeper.product(state_norm) / self.factor.value
         return rounding.evaluation_error(
-            self.f, self.sweeper.adjacency, self.factor,
-            state_norm, self._bias_norm, value_norm, dtype,
-        )  # fmt: skip
-
-    def _certificate(self, bound: Tensor, spent: int) -> Certificate:
-        total = bound.sum(-1) * (1 + 1e-15)
-        return Certificate(total, bound[:, 1], self.factor.norm, self.factor.value, spent)
+            self.f, self.factor, spread, self._bias_norm, value_norm, dtype
+        )
 
     def _nothing(self, rows: int, finite: bool = True) -> Certificate:
         unknown = torch.full((rows,), torch.inf, dtype=torch.float64, device=self.f.bias.device)

@@ -11,6 +11,8 @@ from torch import Tensor
 from ..equilibrium import EquilibriumMap
 
 EPSILON = torch.finfo(torch.float64).eps
+#: A norm of 0 is rounded up to this, so that it can be divided by.
+_SMALLEST = 1e-30
 #: Lipschitz constants of the activations; each is applied entry by entry.
 _LIPSCHITZ = {"relu": 1.0, "tanh": 1.0, "sigmoid": 0.25}
 
@@ -48,7 +50,7 @@ def operator_norm(matrix: Tensor, norm: str) -> float:
         if not bool(largest <= 1.0001 * gram.diagonal().max()):
             largest = torch.linalg.eigvalsh(gram)[-1].clamp_min(0)
         size = largest.sqrt()
-    return float(size) * (1 + 4 * matrix.numel() * EPSILON)
+    return max(float(size) * (1 + 4 * matrix.numel() * EPSILON), _SMALLEST)
 
 
 def measured_factor(f: EquilibriumMap) -> Factor:

@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 
 from .. import kernels
-from ..adjacency import Adjacency
 from ..equilibrium import EquilibriumMap
 from .factor import Factor
 
@@ -56,9 +55,8 @@ def upper_norms(squares: Tensor, width: int, dtype: torch.dtype) -> Tensor:
 
 def evaluation_error(
     f: EquilibriumMap,
-    exact_adjacency: Adjacency,
     factor: Factor,
-    state_norm: Tensor,
+    spread: Tensor,
     bias_norm: Tensor,
     value_norm: Tensor,
     dtype: torch.dtype,
@@ -67,32 +65,31 @@ def evaluation_error(
 
     Args:
         f: The map.
-        exact_adjacency: Its adjacency in float64.
         factor: What was measured of W.
-        state_norm: Upper bounds on the row norms of z, ``n``.
+        spread: Upper bounds on ``A`` times the row norms of z, ``n``.
         bias_norm: Upper bounds on the row norms of b, ``n``.
         value_norm: Upper bounds on the row norms of f(z), ``n``.
         dtype: The type in which f was computed.
     """
     width = f.bias.shape[1]
     entries = f.adjacency.matrix.rowptr.diff()
-    spread = exact_adjacency.matmul(state_norm)
     error = gamma(entries + width + 3, dtype) * (factor.absolute * spread + bias_norm)
     error += _ACTIVATION_ULPS[f.activation] * unit_roundoff(dtype) * value_norm
     underflow = math.sqrt(width) * (width + 1) * torch.finfo(dtype).tiny
     return (error + underflow * (entries + 1)) * (1 + 1e-12 + 1e-15 * entries)
 
 
-def exact_residual(f: EquilibriumMap, exact_adjacency: Adjacency, value: Tensor) -> Tensor:
+def exact_residual(f: EquilibriumMap, value: Tensor) -> Tensor:
     """Row norms of ``f(value) - value`` with f evaluated in float64, ``n``; in bounded memory."""
     width = value.shape[1]
     chunk = max(16, min(width, _CHUNK_BYTES // (8 * max(1, value.shape[0]))))
+    matrix = f.adjacency.matrix.to(torch.float64)
     weight, state = f.weight.to(torch.float64), value.to(torch.float64)
     squares = state.new_zeros(state.shape[0])
     for first in range(0, width, chunk):
         columns = slice(first, first + chunk)
         squares += kernels.evaluate(
-            exact_adjacency.matrix,
+            matrix,
             state @ weight[:, columns],
             f.bias[:, columns].to(torch.float64),
             state[:, columns].contiguous(),

@@ -16,7 +16,7 @@ from .heads import HeadBound, Margins
 #: share of nodes that may stay unproven.
 _FIRST_LOOK = 0.3
 #: Guesses are made on this many nodes; proofs on all of them.
-_SAMPLE = 1024
+_SAMPLE = 512
 #: A guess says that the bounds are this much smaller than they will turn out to be.
 _OPTIMISM = 1.4
 #: How long to wait where no residual, however small, would prove enough.
@@ -41,7 +41,7 @@ class CertifiedStop:
     Attributes:
         checks: How many proofs were tried.
         certificate: The certificate of the last of them.
-        margins: The margins, for the nodes that matter, of the last look.
+        margins: The margins, for the nodes that matter, that it compared with.
         reached: Whether it proved enough.
     """
 
@@ -81,12 +81,13 @@ class CertifiedStop:
         if spent < self._due:
             return False
         if self._due == 0:
-            guess = self.certifier.guess(evaluation)
-            wanted = self._wanted(guess, evaluation.value, self._sample) / _OPTIMISM
+            guess = self.certifier.guess(evaluation, self._sample)
+            found = self.head.margins(evaluation.value[self._sample])
+            wanted = self._wanted(guess.bound, guess.rounding, found) / _OPTIMISM
         if self._due > 0 or wanted >= 1:
             self.checks += 1
             self.certificate = self.certifier.observe(evaluation)
-            wanted = self._wanted(self.certificate, evaluation.value, self.nodes)
+            wanted = self._proof(self.certificate, evaluation.value)
             self.reached = wanted >= 1
         if not self.reached:
             self._due = spent + self._steps(wanted, spent, relative)
@@ -103,12 +104,15 @@ class CertifiedStop:
             rate = (relative / before) ** (1 / max(1, spent - start))
         return max(1, math.ceil(math.log(wanted) / math.log(rate)))
 
-    def _wanted(self, certificate: Certificate, value: Tensor, nodes: Tensor | None) -> float:
-        """By what the residual must be multiplied to prove enough; 1 or more if it need not shrink."""
+    def _proof(self, certificate: Certificate, value: Tensor) -> float:
         bound, rounding = certificate.bound, certificate.rounding
-        if nodes is not None:
-            value, bound, rounding = value[nodes], bound[nodes], rounding[nodes]
-        self.margins = found = self.head.margins(value)
+        if self.nodes is not None:
+            value, bound, rounding = value[self.nodes], bound[self.nodes], rounding[self.nodes]
+        self.margins = self.head.margins(value)
+        return self._wanted(bound, rounding, self.margins)
+
+    def _wanted(self, bound: Tensor, rounding: Tensor, found: Margins) -> float:
+        """By what the residual must be multiplied to prove enough; 1 or more if it need not shrink."""
         share = (found.margin - rounding) / (bound - rounding).clamp_min(_TINY)
         rank = math.floor((1 - self.fraction) * share.numel()) + 1
         wanted = float(share.kthvalue(min(rank, share.numel())).values)
