@@ -35,6 +35,19 @@ def test_only_the_nodes_that_matter_count():
     assert sooner < later
 
 
+def test_where_rounding_stands_in_the_way_the_proof_is_exact():
+    # Wide states: the allowance is far above what these residuals would leave to prove.
+    f, head = Case(1, nodes=300, width=96, degree=3, kappa=0.95).build()
+    found = margins(head, solve(f, tol=1e-6).value)
+    size = float(found.margin.quantile(0.03))
+    hard = (found.margin < size).nonzero().squeeze(1)
+    stop = CertifiedStop(Certifier(f), head, 0.8, hard)
+    solution = solve(f, tol=1e-7, on_failure="return", observer=stop)
+    assert stop.reached
+    assert stop.certificate.evaluations == 1
+    assert solution.residual > 1e-6
+
+
 def test_what_cannot_be_proven_does_not_stop_the_solve():
     f, head = Case(1, nodes=50, width=16).build()
     head[-1].weight.data.zero_()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import torch
@@ -28,6 +28,7 @@ class Certificate:
         factor: The contraction factor that was measured.
         sweeps: Products of A with a vector that were spent.
         reason: Why nothing could be proven, in a sentence; ``None`` if the bound is good.
+        evaluations: Evaluations of f, in float64, that were spent besides those of the solve.
     """
 
     bound: Tensor = field(repr=False)
@@ -36,6 +37,7 @@ class Certificate:
     factor: float
     sweeps: int
     reason: str | None = None
+    evaluations: int = 0
 
     def at(self, share: float) -> Tensor:
         """The bound that these states would have with ``share`` times the residual, ``n``."""
@@ -77,7 +79,7 @@ class Certifier:
                 "certify a solution with the map that it solves"
             )
         if exact:
-            return self._exact(value, sweeps)
+            return self.exact(value, sweeps=sweeps)
         squares = solution.node_residual.to(torch.float64).square()
         residual = rounding.upper_norms(squares, width, value.dtype)
         return self._bounded(residual, rounding.row_norms(value), solution.at_value, sweeps)
@@ -106,11 +108,13 @@ class Certifier:
             rounding.upper_norms(evaluation.value_sq, width, dtype),
         )
 
-    def _exact(self, value: Tensor, sweeps: int) -> Certificate:
+    def exact(self, value: Tensor, *, sweeps: int = 100) -> Certificate:
+        """The certificate of any states, from an evaluation of f at them in float64."""
         if self.sweeper is None:
             return self._nothing(value.shape[0])
         residual = rounding.exact_residual(self.f, value)
-        return self._bounded(residual, rounding.row_norms(value), True, sweeps, dtype=torch.float64)
+        found = self._bounded(residual, rounding.row_norms(value), True, sweeps, torch.float64)
+        return replace(found, evaluations=1)
 
     def _bounded(
         self,

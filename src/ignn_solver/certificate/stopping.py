@@ -19,6 +19,8 @@ _FIRST_LOOK = 0.3
 _SAMPLE = 512
 #: A guess says that the bounds are this much smaller than they will turn out to be.
 _OPTIMISM = 1.4
+#: What a proof with f evaluated in float64 costs, in evaluations.
+_EXACT_COST = 6
 #: How long to wait where no residual, however small, would prove enough.
 _OUT_OF_REACH = 10
 _TINY = torch.finfo(torch.float64).tiny
@@ -30,7 +32,8 @@ class CertifiedStop:
     First it guesses the bounds, on a sample of the nodes. That tells by how much they have still to
     shrink, and the fall of the residual tells when that will be. Only then is the proof tried: the
     scores of every node, and a dozen products of A with two vectors. If it fails, it tells in turn when
-    to try again. So a guess and one or two proofs are usual.
+    to try again. So a guess and one or two proofs are usual. Where the allowance for rounding stands in
+    the way, f is evaluated in float64 for the proof.
 
     Args:
         certifier: Makes the certificates of the map being solved.
@@ -65,7 +68,8 @@ class CertifiedStop:
         count = certifier.f.adjacency.num_nodes if nodes is None else nodes.numel()
         picked = torch.arange(0, count, max(1, count // _SAMPLE))
         self._sample = picked if nodes is None else nodes[picked]
-        self._due = 0
+        self._due: float = 0
+        self._exactly = False
         self._before: tuple[int, float] | None = None
 
     def __call__(self, spent: int, evaluation: Evaluation) -> bool:
@@ -83,41 +87,62 @@ class CertifiedStop:
         if self._due == 0:
             guess = self.certifier.guess(evaluation, self._sample)
             found = self.head.margins(evaluation.value[self._sample])
-            wanted = self._wanted(guess.bound, guess.rounding, found) / _OPTIMISM
-        if self._due > 0 or wanted >= 1:
-            self.checks += 1
-            self.certificate = self.certifier.observe(evaluation)
-            wanted = self._proof(self.certificate, evaluation.value)
-            self.reached = wanted >= 1
-        if not self.reached:
-            self._due = spent + self._steps(wanted, spent, relative)
-            self._before = (spent, relative)
+            self._plan(guess.bound, guess.rounding, found, spent, relative, _OPTIMISM)
+        if spent >= self._due:
+            self._prove(evaluation, spent, relative)
+        self._before = (spent, relative)
         return self.reached
 
-    def _steps(self, wanted: float, spent: int, relative: float) -> int:
-        """Evaluations until the residual has fallen to ``wanted`` times what it is, at its last pace."""
-        if wanted == 0:
-            return _OUT_OF_REACH
+    def _prove(self, evaluation: Evaluation, spent: int, relative: float) -> None:
+        self.checks += 1
+        value = evaluation.value
+        if self._exactly:
+            self.certificate = self.certifier.exact(value)
+        else:
+            self.certificate = self.certifier.observe(evaluation)
+        bound, rounding = self.certificate.bound, self.certificate.rounding
+        if self.nodes is not None:
+            value, bound, rounding = value[self.nodes], bound[self.nodes], rounding[self.nodes]
+        self.margins = self.head.margins(value)
+        proven = is_certified(self.margins, bound)
+        self.reached = float(proven.double().mean()) >= self.fraction
+        if not self.reached:
+            self._plan(bound, rounding, self.margins, spent, relative)
+            self._due = max(self._due, spent + 1)
+
+    def _plan(
+        self,
+        bound: Tensor,
+        rounding: Tensor,
+        found: Margins,
+        spent: int,
+        relative: float,
+        optimism: float = 1.0,
+    ) -> None:
+        """When to try a proof, and whether to evaluate f in float64 for it.
+
+        That is worth its cost where the allowance for rounding would ask for more evaluations.
+        """
+        falls = (bound - rounding).clamp_min(_TINY) * optimism
+        with_rounding = self._steps((found.margin - rounding) / falls, spent, relative)
+        without = self._steps(found.margin / falls, spent, relative)
+        self._exactly = without + _EXACT_COST < with_rounding
+        steps = without if self._exactly else with_rounding
+        self._due = spent + (steps if math.isfinite(steps) else _OUT_OF_REACH)
+
+    def _steps(self, wanted: Tensor, spent: int, relative: float) -> float:
+        """Evaluations until the residual has fallen by what enough nodes want, at its last pace."""
+        rank = math.floor((1 - self.fraction) * wanted.numel()) + 1
+        share = float(wanted.kthvalue(min(rank, wanted.numel())).values)
+        if share >= 1:
+            return 0
+        if not share > 0:
+            return math.inf
         rate = self.certifier.factor.value
         if self._before is not None and 0 < relative < self._before[1]:
             start, before = self._before
             rate = (relative / before) ** (1 / max(1, spent - start))
-        return max(1, math.ceil(math.log(wanted) / math.log(rate)))
-
-    def _proof(self, certificate: Certificate, value: Tensor) -> float:
-        bound, rounding = certificate.bound, certificate.rounding
-        if self.nodes is not None:
-            value, bound, rounding = value[self.nodes], bound[self.nodes], rounding[self.nodes]
-        self.margins = self.head.margins(value)
-        return self._wanted(bound, rounding, self.margins)
-
-    def _wanted(self, bound: Tensor, rounding: Tensor, found: Margins) -> float:
-        """By what the residual must be multiplied to prove enough; 1 or more if it need not shrink."""
-        share = (found.margin - rounding) / (bound - rounding).clamp_min(_TINY)
-        rank = math.floor((1 - self.fraction) * share.numel()) + 1
-        wanted = float(share.kthvalue(min(rank, share.numel())).values)
-        proven = float(is_certified(found, bound).double().mean()) >= self.fraction
-        return max(wanted, 1.0) if proven else min(max(wanted, 0.0), 0.999)
+        return math.ceil(math.log(share) / math.log(rate))
 
 
 def is_certified(found: Margins, bound: Tensor) -> Tensor:
