@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from ..sparse import SparseMatrix
 
 try:
-    from . import compiled, compiled_mix, compiled_sweep
+    from . import compiled, compiled_sweep
 except ImportError:  # numba is an extra
-    compiled = compiled_mix = compiled_sweep = None  # type: ignore[assignment]
+    compiled = compiled_sweep = None  # type: ignore[assignment]
 
 _FEW_COLUMNS = 4
 ACTIVATIONS = ("relu", "tanh", "sigmoid")
@@ -135,5 +135,4 @@ def mix(
         right: ``rank x d``; or ``0 x d``, where ``left`` is the whole matrix.
         out: Where to put it; not the memory of any of the others.
     """
-    chosen = compiled_mix if _use_compiled(z) else plain
-    return chosen.mix(z, image, previous, left, right, out)
+    return plain.mix(z, image, previous, left, right, out)

@@ -11,7 +11,6 @@ from numba import prange
 from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
-from .compiled import _threads
 from .rowwise import CODES, PARALLEL, SCALED, fetch_ahead, finish, gather
 
 if TYPE_CHECKING:
@@ -61,7 +60,8 @@ def sweep(
     out: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """One sweep; see ``kernels.sweep``."""
-    _threads()
+    # The product of a block goes to OpenBLAS, which must not be called from several OpenMP threads.
+    numba.set_num_threads(1)
     z, bias, weight = z.contiguous(), bias.contiguous(), weight.contiguous()
     code = SCALED if scale is not None else CODES[activation or "relu"]
     factor = bias if scale is None else scale.contiguous()
