@@ -33,7 +33,9 @@ def run(dataset: str, model: str, seed: int) -> dict[str, Any]:
     recipe = load_recipe(dataset)
     arguments = dict(recipe.model)
     if model != "ignn":
-        arguments.pop("kappa", None)
+        arguments = {
+            key: arguments[key] for key in ("hidden_channels", "dropout") if key in arguments
+        }
     torch.manual_seed(seed)
     network = build(model, in_channels=data.num_features, num_classes=data.num_classes, **arguments)
     result = ig.fit(network, data, seed=seed, progress=False, **recipe.training)
