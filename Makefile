@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test check format bench clean
+.PHONY: setup demo test check format bench bench-all clean
 
 setup: $(STAMP)
 
@@ -33,6 +33,9 @@ format: setup
 # On an idle machine; `all` leaves out the datasets that are not here.
 bench: setup
 	$(BIN)/python benchmarks/loop_overhead.py
+
+# Hours, on an idle machine, with the datasets at hand.
+bench-all: bench
 	$(BIN)/python benchmarks/roofline.py
 	$(BIN)/ignn-solver bench all --json results/bench.json
 	$(BIN)/python benchmarks/scaling.py
