@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from . import plain, plain_sweep
+from .plain import mix as mix
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,19 +121,3 @@ def sweep(
     return chosen.sweep(
         matrix, projected, old, new, weight, bias, z, chunks, block, activation, scale, out
     )
-
-
-def mix(
-    z: Tensor, image: Tensor, previous: Tensor, left: Tensor, right: Tensor, out: Tensor
-) -> Tensor:
-    """The step ``image + [image - z, z - previous] @ left @ right`` of a learned solver.
-
-    Args:
-        z: The point, ``n x d``.
-        image: Its image, ``n x d``.
-        previous: The point before, ``n x d``.
-        left: ``2d x rank``; or ``d x rank``, to leave the momentum out.
-        right: ``rank x d``; or ``0 x d``, where ``left`` is the whole matrix.
-        out: Where to put it; not the memory of any of the others.
-    """
-    return plain.mix(z, image, previous, left, right, out)
