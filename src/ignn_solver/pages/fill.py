@@ -1,0 +1,153 @@
+"""Write the measured tables into the README and the docs, from the JSON files under ``results/``.
+
+A table stands between ``<!-- table NAME -->`` and ``<!-- end -->``; what has not been measured is
+named, with the command that measures it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ..errors import InputError
+from ..files import read_json, write_text
+from . import accuracy, learned, measured, paper, speed
+from .table import Row
+
+_BLOCK = re.compile(r"<!-- table (\S+) -->\n.*?<!-- end -->", re.S)
+#: Cores that other processes may use before a reader must hear of it.
+_BUSY = 0.25
+
+
+@dataclass(frozen=True)
+class Block:
+    """A generated part of a page.
+
+    Attributes:
+        file: Name of the results file, without its ending.
+        make: From the content of the file to Markdown.
+        command: What measures it.
+    """
+
+    file: str
+    make: Callable[[Row], str]
+    command: str
+
+
+def _learned(part: str, make: Callable[[Row], str]) -> Block:
+    return Block(f"learned-solver-{part}", make, f"python benchmarks/learned_solver.py {part}")
+
+
+def _bench(make: Callable[[Row], str]) -> Block:
+    return Block("bench", make, "ignn-solver bench all --json results/bench.json")
+
+
+def _reproduce(name: str, make: Callable[[Row], str]) -> Block:
+    return Block(name, make, f"ignn-solver reproduce {name}")
+
+
+BLOCKS: dict[str, Block] = {
+    "evaluations-1e-2": _learned("evaluations", partial(learned.evaluations, tol=1e-2)),
+    "evaluations-1e-3": _learned("evaluations", partial(learned.evaluations, tol=1e-3)),
+    "evaluations-1e-4": _learned("evaluations", partial(learned.evaluations, tol=1e-4)),
+    "transfer": _learned("transfer", learned.transfer),
+    "cost": _learned("cost", learned.cost),
+    "ablation": _learned("ablation", learned.ablation),
+    "alternating": _learned("alternating", learned.alternating),
+    "speedups": _bench(speed.speedups),
+    "times": _bench(speed.times),
+    "certified-stop": _bench(speed.certified),
+    "table1": _reproduce("table1", accuracy.table),
+    "table2": _reproduce("table2", accuracy.table),
+    "table3": _reproduce("table3", partial(accuracy.table, protocol="ignn")),
+    "table3-nested": _reproduce("table3", partial(accuracy.table, protocol="nested")),
+    "chains": _reproduce("figure-chains", accuracy.chains),
+    "pareto": _reproduce("figure-pareto", measured.pareto),
+    "overhead": _reproduce("figure-overhead", measured.overhead),
+    "loop-overhead": Block(
+        "loop-overhead", measured.loop_overhead, "python benchmarks/loop_overhead.py"
+    ),
+    "local-update": Block(
+        "local-update", measured.local_update, "python benchmarks/local_update.py"
+    ),
+    "certificate-search": Block(
+        "certificate-search",
+        measured.certificate_search,
+        "python benchmarks/certificate_search.py",
+    ),
+}
+#: The one table that reads many files.
+PAPER = "paper"
+
+
+def filled(text: str, results: Path, link: str) -> str:
+    """The text of a page with its tables made anew.
+
+    Args:
+        text: The page.
+        results: Folder of the results files.
+        link: The same folder as seen from the page.
+
+    Raises:
+        InputError: For a table that nobody makes.
+    """
+
+    def replaced(match: re.Match[str]) -> str:
+        name = match[1]
+        if name != PAPER and name not in BLOCKS:
+            known = ", ".join([PAPER, *BLOCKS])
+            raise InputError(f"no table {name!r}: choose among {known}")
+        made = paper.statements(results) if name == PAPER else rendered(BLOCKS[name], results, link)
+        return f"<!-- table {name} -->\n{made}\n\n<!-- end -->"
+
+    return _BLOCK.sub(replaced, text)
+
+
+def rendered(block: Block, results: Path, link: str) -> str:
+    """The Markdown of a block: its table and where that comes from, or how to measure it."""
+    path = results / f"{block.file}.json"
+    if not path.exists():
+        return f"Not measured yet: `{block.command}`."
+    content = read_json(path, "results")
+    source = f"[{path.name}]({link}/{path.name}), made by `{content['command']}`"
+    threads = content["environment"]["threads"]
+    return f"{block.make(content)}\n\nFrom {source}; {_counted(threads, 'thread')}.{_busy(content)}"
+
+
+def _busy(content: Row) -> str:
+    heads = [content, *content.get("datasets", ())]
+    most = max((head.get("others_cores") or 0.0 for head in heads), default=0.0)
+    return f" Other processes used up to {most:.1f} cores meanwhile." if most > _BUSY else ""
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def pages(root: Path) -> list[Path]:
+    """The pages of a checkout that may hold tables."""
+    return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+
+
+def outdated(root: Path) -> dict[Path, str]:
+    """The pages of a checkout that disagree with its results, and what they should say."""
+    found = {}
+    for page in pages(root):
+        text = page.read_text(encoding="utf-8")
+        link = Path(os.path.relpath(root / "results", page.parent)).as_posix()
+        fresh = filled(text, root / "results", link)
+        if fresh != text:
+            found[page] = fresh
+    return found
+
+
+def refresh(root: Path) -> list[Path]:
+    """Bring the pages of a checkout up to date: the ones that changed."""
+    changed = outdated(root)
+    for page, text in changed.items():
+        write_text(page, text)
+    return list(changed)

@@ -1,0 +1,74 @@
+"""Tables of the smaller benchmarks and of two figures."""
+
+from __future__ import annotations
+
+from .table import Row, markdown, ordered, shown, titled, where
+
+
+def loop_overhead(content: Row) -> str:
+    """A whole solve against as many bare evaluations composed in torch."""
+    header = ["nodes", "width", "evaluations", "solve, ms", "as many bare evaluations, ms", "ratio"]
+    bare = content["evals"] * content["bare_ms"]
+    figures = [f"{content['nodes']:,}", f"{content['hidden']}", f"{content['evals']}"]
+    figures += [f"{content['solve_ms']:.0f}", f"{bare:.0f}", f"{content['ratio']:.2f}"]
+    return markdown(header, [figures])
+
+
+def local_update(content: Row) -> str:
+    """An update after a change against solving again, from zero and from the old states."""
+    header = [f"change, {content['nodes']:,} nodes", "nodes moved", "update, ms"]
+    header += ["faster than solving again", "than a warm start"]
+    body = [
+        [
+            row["change"],
+            f"{row['moved_nodes']}",
+            f"{row['update_ms']:.0f}",
+            f"{row['times_faster_than_zero']:.0f}",
+            f"{row['times_faster_than_warm']:.0f}",
+        ]
+        for row in content["rows"]
+    ]
+    return markdown(header, body)
+
+
+def certificate_search(content: Row) -> str:
+    """How hard the certificate was tried to be refuted."""
+    total = content["total"]
+    header = ["random problems", "proven classes", "wrong", "bounds below the error"]
+    header.append("bound over error, median")
+    figures = [
+        f"{total[name]:,}"
+        for name in ("cases", "certified", "certified_wrongly", "bounds_below_error")
+    ]
+    return markdown(header, [[*figures, f"{total['median_bound_over_error']:.1f}"]])
+
+
+def pareto(content: Row) -> str:
+    """Time, evaluations and accuracy of each variant at each tolerance."""
+    rows = content["rows"]
+    body = []
+    for dataset in ordered(rows, "dataset"):
+        for variant in ordered(where(rows, dataset=dataset), "variant"):
+            for row in where(rows, dataset=dataset, variant=variant):
+                figures = [f"{row['tol']:g}", f"{row['ms']:.2f}", f"{row['evals']}"]
+                shares = [shown(row.get(name), ".1%") for name in ("accuracy", "certified")]
+                body.append([titled(dataset), variant, *figures, *shares])
+    header = ["dataset", "variant", "residual", "ms", "evaluations", "accuracy", "certified"]
+    return markdown(header, body)
+
+
+def overhead(content: Row) -> str:
+    """What a learned solver costs beside its model."""
+    body = [
+        [
+            titled(row["dataset"]),
+            row["preset"],
+            f"{row['model_seconds']:.1f}",
+            f"{row['solver_seconds']:.1f}",
+            f"{row['share_seconds']:.1%}",
+            f"{row['share_parameters']:.1%}",
+        ]
+        for row in content["rows"]
+    ]
+    header = ["dataset", "solver", "training the model, s", "the solver, s", "share of the time"]
+    return markdown([*header, "share of the parameters"], body)
