@@ -43,6 +43,15 @@ def test_a_busy_machine_is_confessed(tmp_path):
     assert "Other processes used up to 1.0 cores meanwhile." in text
 
 
+def test_a_figure_shows_its_pictures(tmp_path):
+    rows = [{"model": "ignn", "length": 4, "accuracy": 1.0, "std": 0.0}]
+    write(tmp_path, "figure-chains", rows=rows, quick=True)
+    (tmp_path / "figure-chains.png").touch()
+    text = filled(page("chains"), tmp_path, "../results")
+    assert "![figure-chains](../results/figure-chains.png)" in text
+    assert "`bench.py --x`, quick settings; 2 threads." in text
+
+
 def test_filling_twice_changes_nothing(tmp_path):
     once = filled(page("paper") + page("speedups"), tmp_path, "results")
     assert filled(once, tmp_path, "results") == once

@@ -26,7 +26,7 @@ def table(content: Row, protocol: str | None = None) -> str:
 
 def figure(row: Row) -> str:
     """One cell: ours, and what the paper prints."""
-    text = f"{row['mean']:.1f} ± {row['std']:.1f}"
+    text = "not run" if row["mean"] is None else f"{row['mean']:.1f} ± {row['std']:.1f}"
     return text if row.get("published") is None else f"{text} ({row['published']:.1f})"
 
 

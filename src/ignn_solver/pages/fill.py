@@ -15,8 +15,9 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..files import read_json, write_text
-from . import accuracy, learned, measured, paper, speed
-from .table import Row
+from . import accuracy, curves, learned, measured, paper, speed
+from .findings import Finding
+from .table import Row, Rows
 
 _BLOCK = re.compile(r"<!-- table (\S+) -->\n.*?<!-- end -->", re.S)
 #: Cores that other processes may use before a reader must hear of it.
@@ -31,11 +32,13 @@ class Block:
         file: Name of the results file, without its ending.
         make: From the content of the file to Markdown.
         command: What measures it.
+        pictures: Whether to show the pictures that lie beside the file.
     """
 
     file: str
     make: Callable[[Row], str]
     command: str
+    pictures: bool = False
 
 
 def _learned(part: str, make: Callable[[Row], str]) -> Block:
@@ -50,6 +53,14 @@ def _reproduce(name: str, make: Callable[[Row], str]) -> Block:
     return Block(name, make, f"ignn-solver reproduce {name}")
 
 
+def _figure(name: str, make: Callable[[Row], str]) -> Block:
+    return Block(f"figure-{name}", make, f"ignn-solver reproduce figure-{name}", pictures=True)
+
+
+def _said(judge: Callable[[Rows], Finding]) -> Callable[[Row], str]:
+    return lambda content: judge(content["rows"]).sentence
+
+
 BLOCKS: dict[str, Block] = {
     "evaluations-1e-2": _learned("evaluations", partial(learned.evaluations, tol=1e-2)),
     "evaluations-1e-3": _learned("evaluations", partial(learned.evaluations, tol=1e-3)),
@@ -61,13 +72,19 @@ BLOCKS: dict[str, Block] = {
     "speedups": _bench(speed.speedups),
     "times": _bench(speed.times),
     "certified-stop": _bench(speed.certified),
-    "table1": _reproduce("table1", accuracy.table),
-    "table2": _reproduce("table2", accuracy.table),
-    "table3": _reproduce("table3", partial(accuracy.table, protocol="ignn")),
-    "table3-nested": _reproduce("table3", partial(accuracy.table, protocol="nested")),
-    "chains": _reproduce("figure-chains", accuracy.chains),
-    "pareto": _reproduce("figure-pareto", measured.pareto),
-    "overhead": _reproduce("figure-overhead", measured.overhead),
+    "table1": _reproduce("table1", partial(accuracy.table, protocol="validation")),
+    "table1-paper": _reproduce("table1", partial(accuracy.table, protocol="paper")),
+    "table2": _reproduce("table2", partial(accuracy.table, protocol="validation")),
+    "table2-paper": _reproduce("table2", partial(accuracy.table, protocol="paper")),
+    "table3": _reproduce("table3", partial(accuracy.table, protocol="nested")),
+    "table3-paper": _reproduce("table3", partial(accuracy.table, protocol="ignn")),
+    "pareto": _figure("pareto", measured.pareto),
+    "overhead": _figure("overhead", measured.overhead),
+    "convergence": _figure("convergence", _said(curves.convergence)),
+    "mixers": _figure("mixers", _said(curves.mixers)),
+    "parts": _figure("ablation", _said(curves.ablation)),
+    "dynamics": _figure("dynamics", _said(curves.dynamics)),
+    "chains": _figure("chains", accuracy.chains),
     "loop-overhead": Block(
         "loop-overhead", measured.loop_overhead, "python benchmarks/loop_overhead.py"
     ),
@@ -113,9 +130,14 @@ def rendered(block: Block, results: Path, link: str) -> str:
     if not path.exists():
         return f"Not measured yet: `{block.command}`."
     content = read_json(path, "results")
-    source = f"[{path.name}]({link}/{path.name}), made by `{content['command']}`"
+    command = content["command"].replace("__main__.py", "ignn-solver")
+    source = f"[{path.name}]({link}/{path.name}), made by `{command}`"
     threads = content["environment"]["threads"]
-    return f"{block.make(content)}\n\nFrom {source}; {_counted(threads, 'thread')}.{_busy(content)}"
+    quick = ", quick settings" if content.get("quick") else ""
+    footer = f"From {source}{quick}; {_counted(threads, 'thread')}.{_busy(content)}"
+    shown = sorted(results.glob(f"{block.file}*.png")) if block.pictures else []
+    pictures = [f"![{one.stem}]({link}/{one.name})" for one in shown]
+    return "\n\n".join([*pictures, block.make(content), footer])
 
 
 def _busy(content: Row) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..files import read_json
-from . import findings
+from . import curves, findings
 from .findings import Finding
 from .table import Row, Rows, is_stand_in, markdown
 
@@ -54,6 +54,7 @@ CLAIMS = (
         "table1",
         findings.accuracy,
         LARGE,
+        protocol="paper",
     ),
     Claim(
         "Figure 3",
@@ -69,6 +70,7 @@ CLAIMS = (
         "table2",
         findings.accuracy,
         SMALL,
+        protocol="paper",
     ),
     Claim(
         "Table III",
@@ -89,28 +91,28 @@ CLAIMS = (
         "Figure 5",
         "the solver, trained with K = 6, converges faster than plain iteration, past K too",
         "figure-convergence",
-        findings.convergence,
+        curves.convergence,
         (*LARGE, *GRAPHS[:4]),
     ),
     Claim(
         "Figure 6",
         "a graph network predicts the weights better than NN, GRU and TCN",
         "figure-mixers",
-        findings.mixers,
+        curves.mixers,
         (),
     ),
     Claim(
         "Figure 7",
         "every part of the loss, and the initializer, helps",
         "figure-ablation",
-        findings.ablation,
+        curves.ablation,
         (*LARGE, *SMALL),
     ),
     Claim(
         "Figure 8",
         "with the solver, epochs of training and inference take less time",
         "figure-dynamics",
-        findings.dynamics,
+        curves.dynamics,
         ("amazon-all",),
     ),
     Claim(
@@ -148,6 +150,8 @@ def stated(claim: Claim, content: Row | None) -> tuple[str, str]:
         sentences.append(f"Does not hold on {_listed(against)}.")
     if missing:
         sentences.append(f"Not measured: {_listed(missing)}.")
+    if content.get("quick"):
+        sentences.append("Quick settings.")
     return _verdict(bool(holding), bool(against), bool(missing)), " ".join(sentences)
 
 
