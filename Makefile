@@ -33,7 +33,7 @@ format: setup
 # The tables come from results/; a warning is an error. Open build/docs/index.html.
 docs: setup
 	$(BIN)/python benchmarks/tables.py
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	$(BIN)/python -m sphinx -a -E -W --keep-going -q -b html docs build/docs
 
 # On an idle machine; `all` leaves out the datasets that are not here.
 bench: setup

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from importlib.metadata import version as installed
+from typing import Any
+
+from docutils.nodes import SkipNode
+from docutils.utils.math.latex2mathml import tex2mathml
 
 project = "ignn-solver"
 author = "the ignn-solver authors"
@@ -27,3 +31,21 @@ html_title = "ignn-solver"
 html_copy_source = False
 html_show_sphinx = False
 copybutton_exclude = ".linenos, .gp, .go"
+html_math_renderer = "mathml"
+
+
+def inline_math(translator: Any, node: Any) -> None:
+    """A formula in the text."""
+    translator.body.append(tex2mathml(node.astext()))
+    raise SkipNode
+
+
+def displayed_math(translator: Any, node: Any) -> None:
+    """A formula on a line of its own."""
+    translator.body.append(tex2mathml(node.astext(), as_block=True))
+    raise SkipNode
+
+
+def setup(app: Any) -> None:
+    """Write formulas as MathML, which browsers show without a script from elsewhere."""
+    app.add_html_math_renderer("mathml", (inline_math, None), (displayed_math, None))
