@@ -146,10 +146,21 @@ def test_an_ablation_compares_whole_curves():
         for k, value in enumerate(values, 1)
     ]
     found = curves.ablation(rows)
-    assert found.held == {"acm": True}
+    assert found.held == {"acm, without initializer": True, "acm, last step only": True}
     assert (
         "(as published) 1.0e-03, without initializer 2.2e-03, last step only inf" in found.sentence
     )
+
+
+def test_a_part_that_does_not_help_is_named():
+    rows = [
+        {"dataset": "acm", "setting": setting, "evaluation": 1, "residual": value}
+        for setting, value in (("x (as published)", 0.2), ("without solver", 0.9), ("last", 0.1))
+    ]
+    verdict, why = stated(BY_NAME["Figure 7"], {"rows": rows})
+    assert verdict == "partly"
+    assert "Does not hold on acm, last." in why
+    assert "Not measured: amazon-all, reddit, ogbn-arxiv, ogbn-products, citeseer, corafull" in why
 
 
 def test_epochs_must_be_faster_in_training_and_in_inference():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .table import Row, markdown, ordered, titled, where
+from .table import Row, Rows, markdown, ordered, titled, where
 
 
 def table(content: Row, protocol: str | None = None) -> str:
@@ -21,7 +21,14 @@ def table(content: Row, protocol: str | None = None) -> str:
             found = where(rows, dataset=dataset, model=model)
             line.append(figure(found[0]) if found else "-")
         body.append(line)
-    return markdown(["accuracy in % (published)", *map(titled, datasets)], body)
+    table = markdown(["accuracy in % (published)", *map(titled, datasets)], body)
+    return f"{table}\n\nMean ± standard deviation over {_counted(rows)}."
+
+
+def _counted(rows: Rows) -> str:
+    what = "folds" if any("folds" in row for row in rows) else "trials"
+    counts = sorted({row[what] for row in rows if row["mean"] is not None})
+    return f"{' to '.join(map(str, dict.fromkeys([*counts[:1], *counts[-1:]])))} {what}"
 
 
 def figure(row: Row) -> str:

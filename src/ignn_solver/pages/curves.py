@@ -9,6 +9,8 @@ from .findings import SOLVER, Finding, number
 from .table import Rows, ordered, where
 
 TOLERANCE = 1e-3
+#: The setting of the ablation that has all parts.
+FULL = "as published"
 
 
 def convergence(rows: Rows) -> Finding:
@@ -54,14 +56,19 @@ def ablation(rows: Rows) -> Finding:
 
     Curves cross; they are compared by the geometric mean of the residual over all evaluations shown.
     """
-    held, parts = {}, []
+    held: dict[str, bool] = {}
+    parts = []
     for dataset in ordered(rows, "dataset"):
         means = {
             setting: _geometric(where(rows, dataset=dataset, setting=setting))
             for setting in ordered(where(rows, dataset=dataset), "setting")
         }
-        smallest = min(means, key=lambda setting: means[setting])
-        held[dataset] = "as published" in smallest
+        full = next(value for setting, value in means.items() if FULL in setting)
+        held |= {
+            f"{dataset}, {setting}": value > full
+            for setting, value in means.items()
+            if FULL not in setting
+        }
         figures = ", ".join(f"{setting} {value:.1e}" for setting, value in means.items())
         parts.append(f"{dataset}: {figures}")
     return Finding(held, f"Geometric mean of the residuals. {'; '.join(parts)}.")

@@ -45,6 +45,13 @@ def _learned(part: str, make: Callable[[Row], str]) -> Block:
     return Block(f"learned-solver-{part}", make, f"python benchmarks/learned_solver.py {part}")
 
 
+def _script(
+    name: str, make: Callable[[Row], str], arguments: str = "", pictures: bool = False
+) -> Block:
+    command = f"python benchmarks/{name}.py{arguments}"
+    return Block(name.replace("_", "-"), make, command, pictures)
+
+
 def _bench(make: Callable[[Row], str]) -> Block:
     return Block("bench", make, "ignn-solver bench all --json results/bench.json")
 
@@ -85,17 +92,12 @@ BLOCKS: dict[str, Block] = {
     "parts": _figure("ablation", _said(curves.ablation)),
     "dynamics": _figure("dynamics", _said(curves.dynamics)),
     "chains": _figure("chains", accuracy.chains),
-    "loop-overhead": Block(
-        "loop-overhead", measured.loop_overhead, "python benchmarks/loop_overhead.py"
-    ),
-    "local-update": Block(
-        "local-update", measured.local_update, "python benchmarks/local_update.py"
-    ),
-    "certificate-search": Block(
-        "certificate-search",
-        measured.certificate_search,
-        "python benchmarks/certificate_search.py",
-    ),
+    "loop-overhead": _script("loop_overhead", measured.loop_overhead),
+    "local-update": _script("local_update", measured.local_update),
+    "certificate": _script("certificate", measured.certificate, " citeseer blogcatalog"),
+    "certificate-search": _script("certificate_search", measured.certificate_search),
+    "scaling": _script("scaling", measured.scaling, pictures=True),
+    "roofline": _script("roofline", measured.roofline),
 }
 #: The one table that reads many files.
 PAPER = "paper"
@@ -141,7 +143,7 @@ def rendered(block: Block, results: Path, link: str) -> str:
 
 
 def _busy(content: Row) -> str:
-    heads = [content, *content.get("datasets", ())]
+    heads = [content, *content.get("datasets", ()), *content.get("rows", ())]
     most = max((head.get("others_cores") or 0.0 for head in heads), default=0.0)
     return f" Other processes used up to {most:.1f} cores meanwhile." if most > _BUSY else ""
 

@@ -24,7 +24,8 @@ class Finding:
     """What was found of one claim.
 
     Attributes:
-        held: For each dataset (or model) looked at, whether the claim holds there.
+        held: For each dataset (or model) looked at, whether the claim holds there; a name such as
+            ``"citeseer, inference"`` is one part of a dataset.
         sentence: The figures, in words.
     """
 

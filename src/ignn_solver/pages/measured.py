@@ -1,9 +1,9 @@
-"""Tables of the smaller benchmarks and of two figures."""
+"""Tables of the benchmarks of parts, and of two figures."""
 
 from __future__ import annotations
 
 from .findings import PARETO_TOLERANCE, arrival
-from .table import Row, markdown, ordered, shown, titled, where
+from .table import Row, averaged, markdown, ordered, shown, titled, where
 
 
 def loop_overhead(content: Row) -> str:
@@ -42,6 +42,52 @@ def certificate_search(content: Row) -> str:
         for name in ("cases", "certified", "certified_wrongly", "bounds_below_error")
     ]
     return markdown(header, [[*figures, f"{total['median_bound_over_error']:.1f}"]])
+
+
+def certificate(content: Row) -> str:
+    """The share of the classes proven at each residual, and how loose the bound is."""
+    rows = where(content["rows"], rounding="a priori")
+    body = [
+        [
+            titled(row["dataset"]),
+            f"{row['tol']:g}",
+            f"{row['evals']}",
+            f"{row['certified']:.1%}",
+            f"{row['certified_wrongly']}",
+            f"{row['tightness_median']:.1f}",
+        ]
+        for row in rows
+    ]
+    header = ["dataset", "residual", "evaluations", "proven", "wrongly", "bound over error, median"]
+    return markdown(header, body)
+
+
+def scaling(content: Row) -> str:
+    """The power of the size with which time and memory grow."""
+    fits = content["fits"]
+    body = []
+    for axis in ordered(fits, "axis"):
+        for solver in ordered(fits, "solver"):
+            powers = [
+                averaged(fits, "exponent", axis=axis, solver=solver, what=what)
+                for what in ("ms_an_evaluation", "peak_mb")
+            ]
+            body.append([axis, solver, *(shown(power, ".2f") for power in powers)])
+    return markdown(["growing", "solver", "power of the time", "power of the memory"], body)
+
+
+def roofline(content: Row) -> str:
+    """One evaluation against what the machine allows, and against torch's own operations."""
+    body = [
+        [
+            titled(row["dataset"]),
+            f"{row['eval_ms']:.2f}",
+            f"{row['roofline_once_ms']:.2f} to {row['roofline_cold_ms']:.2f}",
+            f"{row['torch_ms']:.2f}",
+        ]
+        for row in content["rows"]
+    ]
+    return markdown(["ms an evaluation", "ours", "the machine's limit", "torch's"], body)
 
 
 def pareto(content: Row) -> str:

@@ -142,7 +142,8 @@ def stated(claim: Claim, content: Row | None) -> tuple[str, str]:
         return "not measured yet", ""
     rows = [row for row in content["rows"] if _counts(row, claim)]
     finding = claim.judge(rows) if rows else Finding({}, "")
-    missing = [name for name in claim.expected if name not in finding.held]
+    seen = {name.partition(",")[0] for name in finding.held}
+    missing = [name for name in claim.expected if name not in seen]
     holding = [name for name, held in finding.held.items() if held]
     against = [name for name, held in finding.held.items() if not held]
     sentences = [finding.sentence] if finding.held else []
