@@ -132,8 +132,8 @@ def statements(results: Path) -> str:
         path = results / f"{claim.experiment}.json"
         content = read_json(path, "results") if path.exists() else None
         verdict, why = stated(claim, content)
-        body.append([claim.name, claim.says, f"**{verdict}**", why, f"`{claim.experiment}`"])
-    return markdown(["in the paper", "claim", "verdict", "what we found", "experiment"], body)
+        body.append([claim.name, claim.says, f"**{verdict}**", why])
+    return markdown(["in the paper", "claim", "verdict", "what we found"], body)
 
 
 def stated(claim: Claim, content: Row | None) -> tuple[str, str]:
