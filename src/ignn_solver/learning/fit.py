@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
+from ..ordering import settle_order
 from ..solvers.learned import Learned
 from ..solvers.mixed import MixedAnderson
 from ..solving import solve
@@ -96,6 +97,7 @@ def equilibrium(model: IGNN, data: Data) -> tuple[EquilibriumMap, Tensor]:
     with torch.no_grad():
         f = model.equilibrium_map(data).detach()
     model.train(training)
+    settle_order(f.adjacency, f.bias.shape[1])
     return f, solve(f, tol=_TOLERANCE).value
 
 
