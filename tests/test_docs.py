@@ -100,6 +100,12 @@ def test_the_links_lead_somewhere(page):
         assert target.startswith("https://") or (page.parent / target).exists(), target
 
 
+def test_every_page_is_in_the_navigation():
+    index = (ROOT / "docs" / "index.md").read_text()
+    listed = "\n".join(re.findall(r"^```\{toctree\}\n(.*?)^```$", index, re.M | re.S)).split("\n")
+    assert {page.stem for page in PAGES[1:]} - {"index"} <= set(listed)
+
+
 def test_the_worked_example_of_the_certificates_checks_itself():
     (example,) = [
         code for code in blocks(ROOT / "docs" / "certificates.md", "python") if "margins" in code
