@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from ..solving import Solver
 
 TITLE = "Graph view: residuals and certified nodes after each evaluation, for the report"
+#: What is drawn unless another dataset is named.
+DATASETS = {"digits": "Digits"}
+QUICK = {"datasets": ("digits",)}
 NODES, EDGES = 2_000, 6_000
 #: Shown residuals: the exponents of ten at the two ends of the colours.
 LEVELS = (-5.0, 0.0)
@@ -39,12 +42,12 @@ def run(request: Request) -> Report:
     from ..datasets import load
 
     started = time.perf_counter()
-    name = (request.datasets or ("digits",))[0]
+    name = (request.datasets or tuple(DATASETS))[0]
     data = load(name, request.data_dir)
     if data.get("train_mask") is None:
         raise InputError(f"{name} is a set of graphs, not one graph to draw: name a node dataset")
     folder = Path("runs") / f"{name.replace(':', '-')}-ignn-{request.seed}"
-    model = trained(name, data, folder, request.seed, request.progress)
+    model = trained(name, data, folder, request.seed, progress=request.progress)
     content = watched(model, data, request.seed, request.progress)
     path = request.output / "graph-view.json"
     facts = {"dataset": name, "stand_in": str(data.get("stand_in") or ""), "seed": request.seed}

@@ -40,6 +40,9 @@ def spring_layout(edges: Tensor, nodes: int, *, steps: int = 150, seed: int = 0)
 
 
 def _unit_square(places: Tensor) -> Tensor:
-    # A few far nodes must not press the rest together: beyond these quantiles they are drawn at the rim.
-    low, high = places.quantile(0.005, dim=0), places.quantile(0.995, dim=0)
+    # A few far nodes must not press the rest together: far beyond these quantiles they stand at the rim.
+    low, high = places.quantile(0.01, dim=0), places.quantile(0.99, dim=0)
+    room = 0.15 * (high - low)
+    low = torch.maximum(low - room, places.amin(0))
+    high = torch.minimum(high + room, places.amax(0))
     return ((places - low) / (high - low).clamp_min(1e-9)).clamp(0, 1)

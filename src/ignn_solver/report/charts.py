@@ -32,6 +32,7 @@ class Chart:
         bars: Bars instead of curves; marks where y is logarithmic.
         lying: Bars that lie, sorted, with their names beside them.
         error: Column of the standard deviations, or empty.
+        highest: Where a curve that blows up leaves the picture; 0 for nowhere.
         falling: Whether x runs from large to small.
         prepare: From the file to the rows to draw.
     """
@@ -49,6 +50,7 @@ class Chart:
     bars: bool = False
     lying: bool = False
     error: str = ""
+    highest: float = 0.0
     falling: bool = False
     prepare: Prepare = _as_they_are
 
@@ -117,13 +119,13 @@ CHARTS: tuple[Chart, ...] = (
     ),
     Chart(
         "figure-convergence", "Convergence by evaluation",
-        "The learned solver was trained for 6 steps and runs past them.",
-        "evaluation", "residual", "solver", labels=(_EVALUATIONS, _RESIDUAL), log="y",
+        "Learned solvers run far past the steps that they were trained for.",
+        "evaluation", "residual", "solver", labels=(_EVALUATIONS, _RESIDUAL), log="y", highest=10,
     ),
     Chart(
         "figure-convergence", "Convergence by time",
         "The same solves on the clock.",
-        "ms", "residual", "solver", labels=(_MS, _RESIDUAL), log="y",
+        "ms", "residual", "solver", labels=(_MS, _RESIDUAL), log="y", highest=10,
     ),
     Chart(
         "learned-solver-evaluations", "Evaluations to a residual",
@@ -138,14 +140,14 @@ CHARTS: tuple[Chart, ...] = (
     ),
     Chart(
         "figure-overhead", "Training overhead: time",
-        "Time to learn the solver, as a share of the model's training.",
-        "dataset", "share_seconds", "preset", panel="", labels=("", "% of the training time"),
+        "The solver's share of the time that model and solver take to train.",
+        "dataset", "share_seconds", "preset", panel="", labels=("", "% of all training time"),
         scale=100, bars=True,
     ),
     Chart(
         "figure-overhead", "Training overhead: parameters",
-        "Parameters of the solver, as a share of the model's.",
-        "dataset", "share_parameters", "preset", panel="", labels=("", "% of the parameters"),
+        "The solver's share of the parameters of model and solver.",
+        "dataset", "share_parameters", "preset", panel="", labels=("", "% of all parameters"),
         scale=100, bars=True,
     ),
     Chart(
@@ -159,15 +161,21 @@ CHARTS: tuple[Chart, ...] = (
         "epoch", "inference_ms", "variant", labels=("epoch", _MS),
     ),
     Chart(
+        "figure-dynamics", "Validation accuracy over training",
+        "Both ways of training, with the same seed.",
+        "epoch", "val_accuracy", "variant", labels=("epoch", "validation accuracy, %"), scale=100,
+    ),
+    Chart(
         "figure-mixers", "Which network predicts the weights",
-        "Graph network, plain network, GRU and TCN as the mixer.",
-        "step", "value", "mixer", panel="panel", labels=("step", "relative error"), log="y",
+        "Error after the unrolled steps while it warms up; residual at each evaluation in use.",
+        "step", "value", "mixer", panel="panel", labels=("step", "relative error or residual"),
+        log="y", highest=10,
         prepare=_mixers,
     ),
     Chart(
         "figure-ablation", "Ablation",
         "What each part of the solver contributes.",
-        "evaluation", "residual", "setting", labels=(_EVALUATIONS, _RESIDUAL), log="y",
+        "evaluation", "residual", "setting", labels=(_EVALUATIONS, _RESIDUAL), log="y", highest=10,
     ),
     Chart(
         "figure-chains", "Long-range chains",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .reading import COMMANDS, Results, Row, is_number, of_kind
+from .reading import BUSY, COMMANDS, Results, Row, is_number, of_kind
 
 _LEARNED, _PUBLISHED = "learned", "ignn-published"
 _CLASSICAL = ("picard", "anderson", "broyden", "sweep")
@@ -176,5 +176,5 @@ def warnings(measured: list[Measured]) -> list[str]:
         f"{one.dataset} was timed while other processes used {one.head['others_cores']:.1f} cores: "
         "its times mean little"
         for one in measured
-        if is_number(one.head.get("others_cores")) and one.head["others_cores"] > 0.15
+        if is_number(one.head.get("others_cores")) and one.head["others_cores"] > BUSY
     ]

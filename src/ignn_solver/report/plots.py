@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from math import log10
 from statistics import mean
 from typing import Any
 
@@ -15,7 +16,8 @@ _INKS = {
     "learned": 0, "ignn-solver": 0, "ours": 0, "local update": 0, "gn": 0, "time": 0,
     "picard": 1, "ignn": 1, "zero": 1, "torch's composition": 1,
     "anderson": 2, "learned-aa": 2, "ignn-solver-aa": 2, "aa": 2,
-    "learned-paper": 3, "broyden": 4, "learned-nn": 4, "ignn-solver-nn": 4, "nn": 4, "sweep": 5,
+    "learned-paper": 3, "broyden": 4, "ignn-published": 6,
+    "learned-nn": 4, "ignn-solver-nn": 4, "nn": 4, "sweep": 5,
 }  # fmt: skip
 _COLOURS = 8
 _SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
@@ -58,7 +60,7 @@ def plots(files: list[Results]) -> list[Plot]:
         for file in reversed(sources):
             panels |= {panel.label: panel for panel in _panels(chart, chart.prepare(file))}
         if panels:
-            names = ", ".join(f"{file.name}.json" for file in sources)
+            names = ", ".join(file.source for file in sources)
             made.append(
                 Plot(f"plot-{number}", chart.title, chart.caption, names, list(panels.values()))
             )
@@ -168,6 +170,8 @@ def _layout(chart: Chart, across: str, data: list[dict[str, Any]]) -> dict[str, 
             values = [value for trace in data for value in trace[axis]]
             if max(values) > 100 * min(values):
                 layout[f"{axis}axis"]["dtick"] = 1
+            if axis == "y" and chart.highest and max(values) > chart.highest:
+                layout["yaxis"]["range"] = [log10(min(values)), log10(chart.highest)]
     if chart.lying:
         layout["xaxis"], layout["yaxis"] = layout["yaxis"], layout["xaxis"]
     if chart.bars:

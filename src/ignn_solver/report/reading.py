@@ -11,6 +11,9 @@ from ..files import read_json
 
 Row = dict[str, Any]
 
+#: Cores used by other processes beyond which times are called into question; as ``bench`` has it.
+BUSY = 0.15
+
 #: What the page can show, and the command that measures it.
 COMMANDS: dict[str, str] = {
     "bench": "ignn-solver bench all --json results/bench.json",
@@ -56,6 +59,14 @@ class Results:
     def created(self) -> str:
         """When it was measured, as ISO text; empty if the file does not say."""
         return str(self.content.get("created") or "")
+
+    @property
+    def source(self) -> str:
+        """The file's name, and what to hold against it: a quick look, a busy machine."""
+        quick = ", a quick look" if self.content.get("quick") else ""
+        others = [one.get("others_cores") for one in (self.content, *self.rows)]
+        busy = max((one for one in others if is_number(one)), default=0.0) > BUSY
+        return f"{self.name}.json{quick}" + (", timed on a busy machine" if busy else "")
 
 
 def read_folder(folder: Path) -> list[Results]:

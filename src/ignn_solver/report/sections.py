@@ -62,7 +62,7 @@ def graph_section(graph: dict[str, Any] | None, stand_ins: StandIns) -> Section 
     html = f"""<section id="graph">
 <h2>Watch it converge</h2>
 <p class="lead">{escape(name)}{mark}: {shown(graph["nodes"])}{part} nodes. Each evaluation of f brings every node
-closer to its equilibrium. A node grows a ring when its class is proven, whatever happens after.</p>
+closer to its equilibrium. A node grows a ring when its class is proven: nothing that follows can change it.</p>
 <figure class="card graph">
 {_choice("solver", list(graph["frames"]), values=list(graph["frames"]))}
 <canvas role="img" aria-label="The graph of {escape(name)}, nodes coloured by residual"></canvas>

@@ -34,22 +34,22 @@ class Shown:
 
 def tables(file: Results, stand_ins: StandIns) -> list[Shown]:
     """The tables of one results file."""
-    source = f"{file.name}.json"
+    source = file.source
     if file.kind in _ACCURACY:
         return [Shown(_ACCURACY[file.kind], html, source) for html in _accuracies(file, stand_ins)]
     if file.kind in PIVOTS:
         pivot = PIVOTS[file.kind]
         return [Shown(pivot.title, pivot.html(file.rows, stand_ins), source)]
     rows = file.rows or [{k: v for k, v in file.content.items() if k not in _ABOUT}]
-    html = plain(rows, stand_ins, f"{len(rows):,} rows of {source}")
+    html = plain(rows, stand_ins, f"{len(rows):,} rows of {file.name}.json")
     folded = file.kind.startswith("figure-") or file.kind in ("graph-view", "scaling")
     return [Shown(_TITLES.get(file.kind, file.name), html, source, folded)] if html else []
 
 
 _ABOUT = ("command", "created", "wall_seconds", "environment", "experiment")
 _ACCURACY = {
-    "table1": "Table I: small graphs",
-    "table2": "Table II: large graphs",
+    "table1": "Table I: nodes of large graphs",
+    "table2": "Table II: nodes of small graphs",
     "table3": "Table III: sets of graphs",
 }
 _TITLES = {
@@ -88,7 +88,14 @@ def _accuracies(file: Results, stand_ins: StandIns) -> list[str]:
     for protocol in dict.fromkeys(str(row.get("protocol") or "") for row in file.rows):
         rows = [row for row in file.rows if str(row.get("protocol") or "") == protocol]
         judged = f", protocol {protocol}" if protocol else ""
-        made.append(_html(accuracy_table(rows, stand_ins, f"Accuracy in percent{judged}")))
+        reasons = dict.fromkeys(
+            f'<p class="note">{escape(shown(row.get("model")))} on {escape(shown(row.get("dataset")))} '
+            f"was not run: {escape(shown(row['skipped']))}.</p>"
+            for row in rows
+            if row.get("skipped")
+        )
+        one = accuracy_table(rows, stand_ins, f"Accuracy in percent{judged}")
+        made.append(_html(one) + "".join(reasons))
     return made
 
 
