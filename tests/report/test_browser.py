@@ -101,7 +101,7 @@ def test_plots_are_drawn_and_change_with_the_choice(visit):
     assert not browser.find_elements(By.CSS_SELECTOR, ".plot.failed")
     for place in places:
         assert place.find_elements(By.CSS_SELECTOR, ".scatterlayer .trace, .barlayer .trace")
-    title = "//h3[.='Convergence by evaluation']/.."
+    title = "//h4[.='Convergence by evaluation']/.."
     figure = browser.find_element(By.XPATH, title)
     plot = figure.find_element(By.CSS_SELECTOR, ".plot")
     assert plot.get_attribute("data-drawn") == "citeseer"

@@ -14,6 +14,10 @@ def test_the_fastest_rival_and_the_published_loop_are_named(results):
     # Exact 70.2 against 70.0 points.
     assert accuracy.figure == "± 0.20"
     assert certified.figure == "90.0–98.0%"
+    assert [one.summary() for one in benchmarks(read_folder(results))] == [
+        ("citeseer", "picard", 3.0, 20.0, 0.98),
+        ("blocks:arxiv", "sweep", 2.0, 40.0, 0.9),
+    ]
 
 
 def test_a_loss_is_called_one(tmp_path):

@@ -24,13 +24,16 @@ def cells(html):
 def test_published_stands_beside_ours_and_the_best_is_bold(results):
     (table,) = tables(read_file(results / "table2.json"), {"corafull": "other words"})
     assert cells(table.html) == [
-        ["gcn", "70.0 ± 1.0 published 69.5", "– published 56.7 stand-in"],
-        ["ignn", "75.0 ± 0.5", "– stand-in"],
+        ["gcn", "70.0 ± 1.0 published 69.5", "– published 56.7"],
+        ["ignn", "75.0 ± 0.5", "–"],
     ]
     assert "<strong>75.0</strong>" in table.html
     assert "<u>70.0</u>" in table.html
     assert 'data-value="75.0"' in table.html
-    assert "protocol validation" in table.html
+    assert table.title == "Table II: nodes of small graphs, protocol validation"
+    assert "test labels are never looked at" in table.html
+    heading = re.search(r"<th[^>]*><button[^>]*>corafull(.*?)</button>", table.html)[1]
+    assert text(heading) == "stand-in"
     assert "gcn on corafull was not run: it needs 9 GiB." in text(table.html)
 
 
@@ -60,6 +63,20 @@ def test_an_unknown_file_is_a_plain_table_and_so_is_one_without_rows(results):
     path = write(results, "single", {"ratio": 0.5, "note": None})
     assert cells(tables(read_file(path), {})[0].html) == [["0.500", "–"]]
     assert tables(read_file(write(results, "nothing", {})), {}) == []
+
+
+def test_benchmarks_say_what_was_solved_and_who_missed(tmp_path):
+    head = {"dataset": "digits", "nodes": 1797, "tol": 1e-3, "misses": ["broyden is not reported"]}
+    rows = [{"solver": "picard", "ms": 1.0}]
+    (table,) = tables(read_file(write(tmp_path, "bench", {**head, "rows": rows})), {})
+    assert "digits: nodes 1,797, to residual 1.0e-03." in table.html
+    assert "broyden is not reported." in table.html
+
+
+def test_tables_beside_the_rows_are_shown_too(tmp_path):
+    content = {"rows": [{"axis": "nodes"}], "fits": [{"axis": "nodes", "exponent": 1.01}]}
+    _, fits = tables(read_file(write(tmp_path, "scaling", content)), {})
+    assert (fits.title, cells(fits.html)) == ("Scaling: fits", [["nodes", "1.010"]])
 
 
 def test_long_tables_are_cut_and_say_so(tmp_path):

@@ -22,6 +22,8 @@ _NAMES = {
     "speedup_vs_published": "× published",
     "evals_to_accuracy": "evaluations to accuracy",
     "ms_to_accuracy": "ms to accuracy",
+    "eval_ms": "ms an evaluation",
+    "gcn_ms": "ms of a two-layer GCN",
 }
 #: What stands where there is no value.
 NONE = "–"
@@ -71,17 +73,35 @@ def badge(why: str) -> str:
     return _BADGE.format(escape(why, quote=True))
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str) -> str:
-    """A sortable table; ``columns`` and ``caption`` are text, cells are HTML already."""
-    head = "".join(
-        f'<th scope="col" aria-sort="none"><button type="button">{escape(name)}</button></th>'
-        for name in columns
-    )
+def table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    caption: str,
+    badges: Mapping[str, str] | None = None,
+) -> str:
+    """A sortable table; ``columns`` and ``caption`` are text, cells are HTML already.
+
+    Args:
+        columns: Headings.
+        rows: Cells.
+        caption: What stands below.
+        badges: For headings that name a stand-in: why it is one.
+    """
+    head = []
+    for place, name in enumerate(columns):
+        values = [row[place].value for row in rows if row[place].value is not None]
+        numeric = ' class="number"' if values and all(map(is_number, values)) else ""
+        why = (badges or {}).get(name)
+        mark = f" {badge(why)}" if why else ""
+        head.append(
+            f'<th scope="col" aria-sort="none"{numeric}><button type="button">{escape(name)}{mark}'
+            "</button></th>"
+        )
     body = "\n".join(f"<tr>{''.join(map(_td, row))}</tr>" for row in rows)
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption, quote=True)}">'
         f'<table class="sortable"><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+        f"<thead><tr>{''.join(head)}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
     )
 
 

@@ -19,6 +19,7 @@ class Chart:
     """How a kind of results file is drawn.
 
     Attributes:
+        group: The heading it stands under.
         kind: The results file it draws.
         title: Its heading.
         caption: One sentence on how to read it.
@@ -37,6 +38,7 @@ class Chart:
         prepare: From the file to the rows to draw.
     """
 
+    group: str
     kind: str
     title: str
     caption: str
@@ -99,108 +101,110 @@ def _melted(names: dict[str, str], by: str) -> Prepare:
     return prepare
 
 
+_SPEED, _CONVERGENCE, _TRAINING = "Speed", "Convergence and proof", "Training"
+_INSIDE, _RANGE, _SCALE = "Inside the solver", "Long range", "Scale"
 _RESIDUAL, _EVALUATIONS, _MS = "relative residual", "evaluations of f", "milliseconds"
 _TRADE_OFF = "Each point is one tolerance: up and to the left is better."
 
 CHARTS: tuple[Chart, ...] = (
     Chart(
-        "figure-pareto", "Accuracy against time", _TRADE_OFF,
+        _SPEED, "figure-pareto", "Accuracy against time", _TRADE_OFF,
         "ms", "accuracy", "variant", labels=(_MS, "test accuracy, %"), log="x", scale=100,
     ),
     Chart(
-        "figure-pareto", "Certified share against time",
+        _SPEED, "figure-pareto", "Certified share against time",
         "How many nodes have a proven class after so much time.",
         "ms", "certified", "variant", labels=(_MS, "nodes certified, %"), log="x", scale=100,
     ),
     Chart(
-        "bench", "Time to the same residual",
+        _SPEED, "bench", "Time to the same residual",
         "Every solver on the same trained model, interleaved; everything it needs is counted.",
         "solver", "ms", "all", labels=("", _MS), bars=True, lying=True, prepare=_bench,
     ),
     Chart(
-        "figure-convergence", "Convergence by evaluation",
+        _CONVERGENCE, "figure-convergence", "Convergence by evaluation",
         "Learned solvers run far past the steps that they were trained for.",
         "evaluation", "residual", "solver", labels=(_EVALUATIONS, _RESIDUAL), log="y", highest=10,
     ),
     Chart(
-        "figure-convergence", "Convergence by time",
+        _CONVERGENCE, "figure-convergence", "Convergence by time",
         "The same solves on the clock.",
         "ms", "residual", "solver", labels=(_MS, _RESIDUAL), log="y", highest=10,
     ),
     Chart(
-        "learned-solver-evaluations", "Evaluations to a residual",
+        _CONVERGENCE, "learned-solver-evaluations", "Evaluations to a residual",
         "Mean over seeds; the panel is the relative residual to reach.",
         "dataset", "evals", "solver", panel="tol", labels=("", _EVALUATIONS), bars=True,
     ),
     Chart(
-        "certificate", "What is proven at a residual",
+        _CONVERGENCE, "certificate", "What is proven at a residual",
         "Share of the nodes whose class is certified, as the residual falls.",
         "residual", "certified", "dataset", panel="", labels=(_RESIDUAL, "nodes certified, %"),
         log="x", scale=100, falling=True, prepare=_a_priori,
     ),
     Chart(
-        "figure-overhead", "Training overhead: time",
+        _TRAINING, "figure-overhead", "Training overhead: time",
         "The solver's share of the time that model and solver take to train.",
         "dataset", "share_seconds", "preset", panel="", labels=("", "% of all training time"),
         scale=100, bars=True,
     ),
     Chart(
-        "figure-overhead", "Training overhead: parameters",
+        _TRAINING, "figure-overhead", "Training overhead: parameters",
         "The solver's share of the parameters of model and solver.",
         "dataset", "share_parameters", "preset", panel="", labels=("", "% of all parameters"),
         scale=100, bars=True,
     ),
     Chart(
-        "figure-dynamics", "Training time per epoch",
+        _TRAINING, "figure-dynamics", "Training time per epoch",
         "While the model trains; lower is better.",
         "epoch", "train_ms", "variant", labels=("epoch", _MS),
     ),
     Chart(
-        "figure-dynamics", "Inference time over training",
+        _TRAINING, "figure-dynamics", "Inference time over training",
         "One inference after each epoch.",
         "epoch", "inference_ms", "variant", labels=("epoch", _MS),
     ),
     Chart(
-        "figure-dynamics", "Validation accuracy over training",
+        _TRAINING, "figure-dynamics", "Validation accuracy over training",
         "Both ways of training, with the same seed.",
         "epoch", "val_accuracy", "variant", labels=("epoch", "validation accuracy, %"), scale=100,
     ),
     Chart(
-        "figure-mixers", "Which network predicts the weights",
+        _INSIDE, "figure-mixers", "Which network predicts the weights",
         "Error after the unrolled steps while it warms up; residual at each evaluation in use.",
         "step", "value", "mixer", panel="panel", labels=("step", "relative error or residual"),
         log="y", highest=10,
         prepare=_mixers,
     ),
     Chart(
-        "figure-ablation", "Ablation",
+        _INSIDE, "figure-ablation", "Ablation",
         "What each part of the solver contributes.",
         "evaluation", "residual", "setting", labels=(_EVALUATIONS, _RESIDUAL), log="y", highest=10,
     ),
     Chart(
-        "figure-chains", "Long-range chains",
+        _RANGE, "figure-chains", "Long-range chains",
         "Test accuracy as the only informative node moves away.",
         "length", "accuracy", "model", panel="", labels=("chain length", "test accuracy, %"),
         scale=100, error="std",
     ),
     Chart(
-        "chains", "Long-range chains, embedded data",
+        _RANGE, "chains", "Long-range chains, embedded data",
         "Test accuracy as the only informative node moves away; mean over seeds.",
         "length", "test_accuracy", "model", panel="", labels=("chain length", "test accuracy, %"),
         scale=100, prepare=_embedded_chains,
     ),
     Chart(
-        "scaling", "Time against size",
+        _SCALE, "scaling", "Time against size",
         "One thing grows at a time; straight lines are powers.",
         "value", "ms", "solver", panel="axis", labels=("", _MS), log="xy", prepare=_scaling,
     ),
     Chart(
-        "scaling", "Memory against size",
+        _SCALE, "scaling", "Memory against size",
         "The most that one solve has allocated at once.",
         "value", "peak_mb", "solver", panel="axis", labels=("", "MB"), log="xy", prepare=_scaling,
     ),
     Chart(
-        "roofline", "One evaluation against the machine's limit",
+        _SCALE, "roofline", "One evaluation against the machine's limit",
         "The limits were measured in the same run.",
         "dataset", "ms", "what", panel="", labels=("", _MS), log="y", bars=True,
         prepare=_melted(
@@ -214,7 +218,7 @@ CHARTS: tuple[Chart, ...] = (
         ),
     ),
     Chart(
-        "local-update", "After a small change of the graph",
+        _SCALE, "local-update", "After a small change of the graph",
         "Updating only what moved, against solving again.",
         "change", "ms", "what", panel="", labels=("", _MS), log="y", bars=True,
         prepare=_melted(

@@ -44,6 +44,12 @@ class Measured:
             return None
         return float(theirs[field] / ours[field])
 
+    def summary(self) -> tuple[str, str | None, float | None, float | None, float | None]:
+        """Dataset, fastest rival, speed-ups against it and the published loop, share certified."""
+        certified = self.solvers.get(_LEARNED, {}).get("certified")
+        ratios = self.speedup(self.rival), self.speedup(_PUBLISHED)
+        return self.dataset, self.rival, *ratios, certified if is_number(certified) else None
+
 
 @dataclass(frozen=True)
 class Tile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from math import log10
+from math import ceil, log10
 from statistics import mean
 from typing import Any
 
@@ -20,6 +20,8 @@ _INKS = {
     "learned-nn": 4, "ignn-solver-nn": 4, "nn": 4, "sweep": 5,
 }  # fmt: skip
 _COLOURS = 8
+#: A curve of more points is drawn without marks.
+_MOST_MARKERS = 40
 _SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
 
 
@@ -38,6 +40,7 @@ class Plot:
 
     Attributes:
         name: Its id in the page.
+        group: The heading it stands under.
         title: Its heading.
         caption: How to read it.
         source: The results file it is drawn from.
@@ -45,6 +48,7 @@ class Plot:
     """
 
     name: str
+    group: str
     title: str
     caption: str
     source: str
@@ -61,9 +65,8 @@ def plots(files: list[Results]) -> list[Plot]:
             panels |= {panel.label: panel for panel in _panels(chart, chart.prepare(file))}
         if panels:
             names = ", ".join(file.source for file in sources)
-            made.append(
-                Plot(f"plot-{number}", chart.title, chart.caption, names, list(panels.values()))
-            )
+            heads = (f"plot-{number}", chart.group, chart.title, chart.caption)
+            made.append(Plot(*heads, names, list(panels.values())))
     return made
 
 
@@ -103,7 +106,7 @@ def _traces(chart: Chart, rows: list[Row]) -> list[dict[str, Any]]:
             # A bar has no length on a logarithmic axis: a mark has a place.
             trace |= {"type": "scatter", "mode": "markers"}
         elif not chart.bars:
-            trace["mode"] = "lines+markers"
+            trace["mode"] = "lines+markers" if len(points) <= _MOST_MARKERS else "lines"
         if trace["type"] == "scatter":
             trace["marker"] = {"symbol": _SYMBOLS[inks[name] % len(_SYMBOLS)]}
         if any(deviation for _, _, deviation in points):
@@ -168,10 +171,13 @@ def _layout(chart: Chart, across: str, data: list[dict[str, Any]]) -> dict[str, 
         if not (axis == "x" and chart.bars):
             layout[f"{axis}axis"] |= {"type": "log", "exponentformat": "power"}
             values = [value for trace in data for value in trace[axis]]
-            if max(values) > 100 * min(values):
-                layout[f"{axis}axis"]["dtick"] = 1
-            if axis == "y" and chart.highest and max(values) > chart.highest:
-                layout["yaxis"]["range"] = [log10(min(values)), log10(chart.highest)]
+            low, high = log10(min(values)), log10(max(values))
+            if axis == "y" and chart.highest and high > log10(chart.highest):
+                high = log10(chart.highest)
+                layout["yaxis"]["range"] = [low, high]
+            if high - low > 2:
+                # At most about six powers of ten are written at an axis.
+                layout[f"{axis}axis"]["dtick"] = ceil((high - low) / 6)
     if chart.lying:
         layout["xaxis"], layout["yaxis"] = layout["yaxis"], layout["xaxis"]
     if chart.bars:

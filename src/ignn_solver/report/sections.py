@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from .cells import NONE, StandIns, badge, shown
-from .headline import Tile, benchmarks, headline, warnings
+from .cells import NONE, StandIns, badge, cell, shown, table
+from .headline import Measured, Tile, benchmarks, headline, warnings
 from .plots import Plot
 from .reading import COMMANDS, Results, missing
 from .tables import tables
@@ -36,6 +36,7 @@ def headline_section(files: list[Results], stand_ins: StandIns) -> Section:
 model on one graph reaches it in a few evaluations, and a certificate says for which nodes the class is already
 proven.</p>
 <div class="tiles">{"".join(map(_tile, headline(files)))}</div>
+{_by_dataset(benchmarks(files), stand_ins)}
 {"".join(notes)}
 </section>"""
     return Section("headline", "Headline", html)
@@ -48,6 +49,21 @@ def _tile(tile: Tile) -> str:
         f'<span class="label">{escape(tile.label)}</span>'
         f'<span class="detail">{escape(tile.detail)}</span></div>'
     )
+
+
+def _by_dataset(measured: list[Measured], stand_ins: StandIns) -> str:
+    """The headline's figures for each dataset, where there are several."""
+    if len(measured) < 2:
+        return ""
+    columns = ("dataset", "fastest rival", "× rival", "× published loop", "certified")
+    rows = [
+        [
+            cell(column, value, stand_ins)
+            for column, value in zip(columns, one.summary(), strict=True)
+        ]
+        for one in measured
+    ]
+    return table(columns, rows, f"The learned solver at relative residual {measured[0].tol:g}")
 
 
 def graph_section(graph: dict[str, Any] | None, stand_ins: StandIns) -> Section | None:
@@ -78,23 +94,26 @@ closer to its equilibrium. A node grows a ring when its class is proven: nothing
 
 
 def plots_section(drawn: list[Plot]) -> Section | None:
-    """The interactive plots."""
+    """The interactive plots, under their headings."""
     if not drawn:
         return None
-    cards = "\n".join(map(_plot, drawn))
+    groups = []
+    for group in dict.fromkeys(plot.group for plot in drawn):
+        cards = "\n".join(_plot(plot) for plot in drawn if plot.group == group)
+        groups.append(f'<h3 class="group">{escape(group)}</h3><div class="cards">{cards}</div>')
     return Section(
         "plots",
         "Plots",
         f"""<section id="plots"><h2>Plots</h2>
 <p class="lead">Point at a curve for its numbers; click a name to hide it, twice to see it alone.</p>
-<div class="cards">{cards}</div></section>""",
+{"".join(groups)}</section>""",
     )
 
 
 def _plot(plot: Plot) -> str:
     several = _choice(plot.name, [panel.label for panel in plot.panels])
     about = escape(f"{plot.title}. {plot.caption}", quote=True)
-    return f"""<figure class="card"><h3>{escape(plot.title)}</h3>
+    return f"""<figure class="card"><h4>{escape(plot.title)}</h4>
 <figcaption>{escape(plot.caption)}</figcaption>
 {several if len(plot.panels) > 1 else ""}
 <div class="plot" role="img" aria-label="{about}" data-plot="{plot.name}"></div>
@@ -120,20 +139,22 @@ def _choice(name: str, labels: list[str], values: list[str] | None = None) -> st
 
 def tables_section(files: list[Results], stand_ins: StandIns) -> Section:
     """Every results file as tables: what was published first, then the known ones, then the rest."""
-    order = {kind: place for place, kind in enumerate(("table1", "table2", "table3", *COMMANDS))}
-    ranked = sorted(files, key=lambda file: (order.get(file.kind, len(order)), file.name))
-    cards = []
-    for file in ranked:
-        for one in tables(file, stand_ins):
-            title, body = (
-                escape(one.title),
-                f'{one.html}<span class="source">{escape(one.source)}</span>',
-            )
-            if one.folded:
-                body = f"<details><summary>{title}, as numbers</summary>{body}</details>"
-            else:
-                body = f"<h3>{title}</h3>{body}"
-            cards.append(f'<div class="card">{body}</div>')
+    order = ["table1", "table2", "table3", *COMMANDS]
+    ranked = sorted(
+        files,
+        key=lambda file: (order.index(file.kind) if file.kind in order else len(order), file.name),
+    )
+    cards, folded = [], []
+    for one in (made for file in ranked for made in tables(file, stand_ins)):
+        body = f'{one.html}<span class="source">{escape(one.source)}</span>'
+        if one.folded:
+            folded.append(f"<details><summary>{escape(one.title)}</summary>{body}</details>")
+        else:
+            cards.append(f'<div class="card"><h3>{escape(one.title)}</h3>{body}</div>')
+    if folded:
+        cards.append(
+            f'<div class="card"><h3>The numbers behind the plots</h3>{"".join(folded)}</div>'
+        )
     return Section(
         "tables",
         "Tables",
