@@ -25,6 +25,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-dev-shm-usage",
 ]
 #: A name with markup in it must neither run nor break the page.
 EVIL = "<img src=x onerror=document.title='run'>"

@@ -55,7 +55,7 @@ def shown(value: Any) -> str:
         if not is_number(value):
             return NONE
         if value and (abs(value) < 1e-2 or abs(value) >= 1e6):
-            return f"{value:.1e}"
+            return f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e")
         return f"{value:,.3f}" if abs(value) < 10 else f"{value:,.1f}"
     return value if isinstance(value, str) else json.dumps(value)
 

@@ -85,8 +85,8 @@ closer to its equilibrium. A node grows a ring when its class is proven: nothing
 <div class="controls"><button type="button" class="play">Play</button>
 <input type="range" min="0" max="{last}" value="0" step="1" aria-label="Evaluations of f"></div>
 <p class="state" aria-live="polite"></p>
-<div class="scale"><span>residual {low}</span><i></i><span>{high}</span>
-<b></b><span>not proven</span><b class="proven"></b><span>certified</span></div>
+<div class="scale"><span><span>residual {low}</span><i></i><span>{high}</span></span>
+<span><b></b>not proven</span><span><b class="proven"></b>certified</span></div>
 <span class="source pointed"></span>
 <span class="source">{escape(graph["file"])}.json</span>
 </figure></section>"""

@@ -15,7 +15,7 @@ function mixed(stops, share) {
   const channel = (i) => Math.round(at(stops[first], i) + (place - first) * (at(stops[first + 1], i) - at(stops[first], i)));
   return `rgb(${channel(0)},${channel(1)},${channel(2)})`;
 }
-const SHADES = { light: ["#1668a8", "#8fb3c9", "#e3b36b", "#c2410c"], dark: ["#3f9fe8", "#86a9bf", "#e6bf76", "#ff7d3c"] };
+const SHADES = { light: ["#12439b", "#2f93bf", "#efae2e", "#d2450c"], dark: ["#3a7bf0", "#3fc4d9", "#ffd166", "#ff6b35"] };
 
 function setUpGraph(figure, graph) {
   const canvas = figure.querySelector("canvas"), pen = canvas.getContext("2d");
