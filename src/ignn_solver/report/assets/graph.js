@@ -15,7 +15,7 @@ function mixed(stops, share) {
   const channel = (i) => Math.round(at(stops[first], i) + (place - first) * (at(stops[first + 1], i) - at(stops[first], i)));
   return `rgb(${channel(0)},${channel(1)},${channel(2)})`;
 }
-const SHADES = { light: ["#12439b", "#2f93bf", "#efae2e", "#d2450c"], dark: ["#3a7bf0", "#3fc4d9", "#ffd166", "#ff6b35"] };
+const SHADES = { light: ["#1c3f94", "#7a3fa8", "#d1477a", "#f0912b"], dark: ["#4f7df0", "#a06be0", "#f0709a", "#ffb454"] };
 
 function setUpGraph(figure, graph) {
   const canvas = figure.querySelector("canvas"), pen = canvas.getContext("2d");
