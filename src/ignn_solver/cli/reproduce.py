@@ -19,6 +19,7 @@ def reproduce(
     model: Several = None,
     protocol: Several = None,
     folds: Annotated[int, typer.Option(help="Folds of a cross-validation.")] = 10,
+    trials: Annotated[int, typer.Option(help="Seeds, from --seed on.")] = 5,
     epochs: Annotated[int | None, typer.Option(help="Epochs, instead of the recipes'.")] = None,
     seed: Seed = 0,
     resume: Annotated[
@@ -59,6 +60,7 @@ def reproduce(
         models=tuple(model or ()),
         protocols=tuple(protocol or ()),
         folds=folds,
+        trials=trials,
         epochs=epochs,
         seed=seed,
         resume=resume,

@@ -4,4 +4,10 @@
 EXPERIMENTS: dict[str, str] = {
     "table3": "ignn_solver.experiments.table3",
     "figure-pareto": "ignn_solver.experiments.figure_pareto",
+    "figure-overhead": "ignn_solver.experiments.figure_overhead",
+    "figure-convergence": "ignn_solver.experiments.figure_convergence",
+    "figure-mixers": "ignn_solver.experiments.figure_mixers",
+    "figure-ablation": "ignn_solver.experiments.figure_ablation",
+    "figure-dynamics": "ignn_solver.experiments.figure_dynamics",
+    "figure-chains": "ignn_solver.experiments.figure_chains",
 }

@@ -29,6 +29,7 @@ def run_figure(
     draw: Draw,
     settings: Mapping[str, Any],
     seeds: int = 1,
+    summarise: Callable[[list[Row]], list[Row]] = list,
 ) -> Report:
     """Measure the datasets that are missing; then write and draw all that are finished.
 
@@ -40,6 +41,7 @@ def run_figure(
         draw: Draws the pictures.
         settings: What else the rows depend on: other settings are measured anew.
         seeds: How many seeds, from the request's on.
+        summarise: From the rows of all cells to those that are written and drawn.
     """
     started = time.perf_counter()
     wanted = chosen(request.datasets, datasets, "dataset")
@@ -68,7 +70,7 @@ def run_figure(
     )
     found = [finished(cell(dataset, seed), folder) for dataset in datasets for seed in all_seeds]
     results = [one for one in found if one is not None]
-    rows = [row for one in results for row in one["rows"]]
+    rows = summarise([row for one in results for row in one["rows"]])
     present = {row["dataset"] for row in rows}
     stand_ins = {one: why for one in datasets if one in present and (why := stand_in(one))}
     path = request.output / f"{name}.json"

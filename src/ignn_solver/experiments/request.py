@@ -21,6 +21,7 @@ class Request:
         models: Names; empty for all.
         protocols: Names; empty for all.
         folds: Folds of a cross-validation, where there is one.
+        trials: Seeds, where an experiment is repeated with several.
         epochs: Epochs, instead of those of the recipes.
         seed: Seed of everything random.
         resume: Whether finished cells of an earlier run count; else they are run again.
@@ -34,6 +35,7 @@ class Request:
     models: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
     folds: int = 10
+    trials: int = 5
     epochs: int | None = None
     seed: int = 0
     resume: bool = True
