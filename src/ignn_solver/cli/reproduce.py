@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import InputError
 from ..experiments import EXPERIMENTS
 from .options import DataDir, Json, Quiet, Seed, show_table
 
@@ -69,14 +70,20 @@ def reproduce(
         progress=False if quiet else None,
         quick=quick,
     )
+    if name == "all" and (dataset or model or protocol):
+        raise InputError("`all` is all: leave out --dataset, --model and --protocol")
     rows: dict[str, list[dict[str, object]]] = {}
     for one in EXPERIMENTS if name == "all" else (name,):
-        module = experiment(one)
         try:
-            report = run_at_hand(module, request, lambda line: typer.echo(line, err=True))
+            report = run_at_hand(experiment(one), request, lambda line: typer.echo(line, err=True))
         except KeyboardInterrupt:
-            typer.echo(f"\nstopped; finished cells are kept in {request.output}", err=True)
+            typer.echo(f"\nstopped; finished cells are in {request.output}: run it again", err=True)
             raise
+        except InputError as error:
+            if name != "all":
+                raise
+            typer.echo(f"{one} is left out: {error}", err=True)
+            continue
         if report is None:
             typer.echo(f"{one} is left out: none of its datasets is on this machine", err=True)
             continue

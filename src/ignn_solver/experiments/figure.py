@@ -10,6 +10,7 @@ from typing import Any
 
 from ..benchmark.machine import Watch
 from ..datasets.catalogue import describe, names
+from ..errors import InputError
 from ..results import write_results
 from .grid import Cell, finished, run_grid
 from .request import Report, Request, chosen
@@ -42,8 +43,13 @@ def run_figure(
         settings: What else the rows depend on: other settings are measured anew.
         seeds: How many seeds, from the request's on.
         summarise: From the rows of all cells to those that are written and drawn.
+
+    Raises:
+        InputError: For an unknown dataset, or when a part of the models is asked for.
     """
     started = time.perf_counter()
+    if request.models or request.protocols:
+        raise InputError(f"{name} always shows the same models: leave out --model and --protocol")
     wanted = chosen(request.datasets, datasets, "dataset")
     folder = request.output / name
 

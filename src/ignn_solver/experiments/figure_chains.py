@@ -17,7 +17,7 @@ from ..recipe import load_recipe
 from ..report.figures import legend_above, save_all, styled
 from ..tasks.node import accuracy, fit
 from .figure import Row, by, column, run_figure
-from .request import Report, Request, chosen
+from .request import Report, Request
 
 NAME = "figure-chains"
 TITLE = "Figure 9: long-range dependencies, accuracy against the length of chains"
@@ -37,8 +37,7 @@ LAYERS = 2
 
 def run(request: Request) -> Report:
     """Train what is missing and draw."""
-    models = chosen(request.models, MODELS, "model")
-    settings = {"models": models, "layers": LAYERS}
+    settings = {"models": list(MODELS), "layers": LAYERS}
     return run_figure(request, NAME, DATASETS, measure, draw, settings, request.trials, summarised)
 
 
@@ -53,7 +52,7 @@ def measure(dataset: str, request: Request) -> list[Row]:
             "length": length,
             "accuracy": test_accuracy(model, data, request),
         }
-        for model in chosen(request.models, MODELS, "model")
+        for model in MODELS
     ]
 
 

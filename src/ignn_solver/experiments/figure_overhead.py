@@ -36,7 +36,7 @@ def run(request: Request) -> Report:
 def measure(dataset: str, request: Request) -> list[Row]:
     """Seconds and parameters of the model and of each solver; solving for the target is included."""
     prepared = prepare(dataset, request)
-    model_seconds, model_size = prepared.training.seconds, prepared.model.num_parameters
+    model_seconds, model_size = prepared.training_seconds, prepared.model.num_parameters
     rows: list[Row] = []
     for preset in SHOWN:
         solver = prepared.solver(preset)

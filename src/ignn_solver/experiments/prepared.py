@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..benchmark.trained import trained
 from ..datasets import load
+from ..files import read_json, write_json
 from ..learning.fit import PAPER_PRESETS, LearnedSolver, fit_solver
 from ..learning.store import FILE, load_solver, save_solver
 from ..recipe import load_recipe
-from ..tasks.node import FitResult, read_result
+from ..tasks.checkpoint import CONFIG
+from ..tasks.node import read_result
 from .request import Request
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 #: Epochs on graphs that have no recipe: stand-ins for size, whose accuracy means little.
 _EPOCHS_WITHOUT_RECIPE = 30
 _QUICK_UPDATES = 30
+_RECORD = "training.json"
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Prepared:
         dataset: Name of the dataset.
         data: The graph.
         model: The model, trained by the recipe.
-        training: What its training reached and took.
+        training_seconds: What its training took.
         folder: Where model and solvers are kept.
         seed: Seed of everything random.
         quick: Whether solvers are learnt with few updates.
@@ -41,7 +44,7 @@ class Prepared:
     dataset: str
     data: Data
     model: IGNN
-    training: FitResult
+    training_seconds: float
     folder: Path
     seed: int
     quick: bool
@@ -79,6 +82,12 @@ def prepare(dataset: str, request: Request) -> Prepared:
     if epochs is not None:
         name += f"-epochs-{epochs}"
     folder = request.output / "models" / name
+    record = folder / _RECORD
+    if not record.exists():
+        # A training that was stopped has left weights, but not those of its end.
+        (folder / CONFIG).unlink(missing_ok=True)
     model = trained(dataset, data, folder, request.seed, epochs=epochs, progress=False)
-    training = read_result(folder)
-    return Prepared(dataset, data, model, training, folder, request.seed, request.quick)
+    if not record.exists():
+        write_json(record, asdict(read_result(folder)))
+    seconds = read_json(record, "record of a training")["seconds"]
+    return Prepared(dataset, data, model, seconds, folder, request.seed, request.quick)

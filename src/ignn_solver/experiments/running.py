@@ -42,10 +42,10 @@ def run_at_hand(
     Returns:
         Its report, or ``None`` when none of its datasets is here.
     """
+    if request.datasets:
+        return module.run(quickened(request, module.QUICK) if request.quick else request)
     if request.quick:
         request = quickened(request, module.QUICK)
-    if request.datasets and not request.quick:
-        return module.run(request)
     wanted = request.datasets or tuple(module.DATASETS)
     here = tuple(name for name in wanted if at_hand(name, request.data_dir))
     missing = [name for name in wanted if name not in here]
