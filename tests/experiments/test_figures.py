@@ -21,7 +21,7 @@ from ignn_solver.experiments import (
     figure_pareto,
     prepared,
 )
-from ignn_solver.experiments.figure import by, run_figure
+from ignn_solver.experiments.figure import averaged, by, run_figure
 from ignn_solver.experiments.request import Request
 from ignn_solver.files import read_json
 from ignn_solver.recipe import Recipe
@@ -56,7 +56,7 @@ def drawn(report):
 
 
 def test_pareto_ends_at_the_equilibrium_with_every_class_proven(tmp_path):
-    report = figure_pareto.run(asked(tmp_path, "citeseer"))
+    report = figure_pareto.run(asked(tmp_path, "citeseer", trials=1))
     groups = by(report.rows, "variant")
     assert [name for (name,) in groups] == [
         "ignn-published", "learned", "learned-paper", "learned-nn", "learned-aa",
@@ -74,6 +74,17 @@ def test_pareto_ends_at_the_equilibrium_with_every_class_proven(tmp_path):
     assert stored["stand_ins"] == {}
     assert stored["rows"] == report.rows
     assert drawn(report)
+
+
+def test_rows_of_several_seeds_become_their_mean():
+    rows = [
+        {"dataset": "acm", "evals": 1, "ms": 1.0, "accuracy": None},
+        {"dataset": "acm", "evals": 2, "ms": 2.0, "accuracy": 0.5},
+        {"dataset": "acm", "evals": 1, "ms": 3.0, "accuracy": 0.5},
+    ]
+    one = {"dataset": "acm", "evals": 1, "ms": 2.0, "accuracy": None, "seeds": 2}
+    other = {"dataset": "acm", "evals": 2, "ms": 2.0, "accuracy": 0.5, "seeds": 1}
+    assert averaged(rows, "dataset", "evals") == [one, other]
 
 
 def test_large_and_small_have_a_picture_each(tmp_path):
@@ -97,7 +108,7 @@ def test_a_stand_in_is_named_as_such(tmp_path):
 
     request = asked(tmp_path, "blocks:arxiv")
     names = {"blocks:arxiv": "arxiv", "digits": "Digits"}
-    report = run_figure(request, "figure-test", names, measure, draw, {"a": 1}, seeds=2)
+    report = run_figure(request, "figure-test", names, measure, draw, {"a": 1}, lambda one: 2)
     assert [row["value"] for row in report.rows] == [0, 1]
     stored = read_json(tmp_path / "figure-test.json", "results")
     assert stored["stand_ins"] == {

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from ..benchmark.machine import Watch
@@ -29,7 +30,7 @@ def run_figure(
     measure: Measure,
     draw: Draw,
     settings: Mapping[str, Any],
-    seeds: int = 1,
+    seeds: Callable[[str], int] = lambda dataset: 1,
     summarise: Callable[[list[Row]], list[Row]] = list,
 ) -> Report:
     """Measure the datasets that are missing; then write and draw all that are finished.
@@ -41,7 +42,7 @@ def run_figure(
         measure: Measures one dataset with one seed.
         draw: Draws the pictures.
         settings: What else the rows depend on: other settings are measured anew.
-        seeds: How many seeds, from the request's on.
+        seeds: How many seeds a dataset is measured with, from the request's on.
         summarise: From the rows of all cells to those that are written and drawn.
 
     Raises:
@@ -65,16 +66,19 @@ def run_figure(
             rows = measure(arguments["dataset"], one)
         return {"rows": rows, "others_cores": round(watch.others, 2)}
 
-    all_seeds = range(request.seed, request.seed + seeds)
+    def cells(names: Iterable[str]) -> list[Cell]:
+        first = request.seed
+        return [cell(one, seed) for one in names for seed in range(first, first + seeds(one))]
+
     run_grid(
-        [cell(dataset, seed) for dataset in wanted for seed in all_seeds],
+        cells(wanted),
         work,
         folder,
         resume=request.resume,
         progress=request.progress,
         title=name,
     )
-    found = [finished(cell(dataset, seed), folder) for dataset in datasets for seed in all_seeds]
+    found = [finished(one, folder) for one in cells(datasets)]
     results = [one for one in found if one is not None]
     rows = summarise([row for one in results for row in one["rows"]])
     present = {row["dataset"] for row in rows}
@@ -86,7 +90,6 @@ def run_figure(
         experiment=name,
         quick=request.quick,
         seed=request.seed,
-        seeds=seeds,
         settings=dict(settings),
         stand_ins=stand_ins,
         others_cores=max((one["others_cores"] for one in results), default=0.0),
@@ -126,3 +129,18 @@ def by(rows: Iterable[Row], *keys: str) -> dict[tuple[Any, ...], list[Row]]:
 def column(rows: Sequence[Row], name: str, scale: float = 1.0) -> list[float]:
     """The values of a column, NaN where there is none: such a point is not drawn."""
     return [float("nan") if row[name] is None else scale * row[name] for row in rows]
+
+
+def averaged(rows: Iterable[Row], *keys: str) -> list[Row]:
+    """Rows with the same values of ``keys``, which differ by their seed, as one: the mean of all else.
+
+    A value that is missing for one seed is missing; ``seeds`` says how many there were.
+    """
+    result: list[Row] = []
+    for key, part in by(rows, *keys).items():
+        row: Row = dict(zip(keys, key, strict=True))
+        for name in part[0].keys() - row.keys():
+            values = [one[name] for one in part]
+            row[name] = None if None in values else fmean(values)
+        result.append({**row, "seeds": len(part)})
+    return result

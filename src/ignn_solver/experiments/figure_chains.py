@@ -38,7 +38,9 @@ LAYERS = 2
 def run(request: Request) -> Report:
     """Train what is missing and draw."""
     settings = {"models": list(MODELS), "layers": LAYERS}
-    return run_figure(request, NAME, DATASETS, measure, draw, settings, request.trials, summarised)
+    return run_figure(
+        request, NAME, DATASETS, measure, draw, settings, lambda dataset: request.trials, summarised
+    )
 
 
 def measure(dataset: str, request: Request) -> list[Row]:

@@ -18,7 +18,7 @@ from ..benchmark.published import PublishedLoop
 from ..learning.fit import PRESETS
 from ..report.figures import legend_above, save_all, styled
 from . import trajectory
-from .figure import Row, by, column, run_figure
+from .figure import Row, averaged, by, column, run_figure
 from .prepared import prepare
 from .request import Report, Request
 from .variants import PUBLISHED, look
@@ -43,7 +43,7 @@ LARGE = {
     "blocks:arxiv": "arxiv",
 }
 DATASETS = {**SMALL, **LARGE}
-QUICK = {"datasets": ("citeseer", "digits")}
+QUICK = {"datasets": ("citeseer", "digits"), "trials": 1}
 #: Evaluations after which the states are judged.
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32)
 
@@ -51,7 +51,16 @@ STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32)
 def run(request: Request) -> Report:
     """Measure what is missing and draw."""
     settings = {"steps": list(STEPS), "rounds": 3 if request.quick else 7}
-    return run_figure(request, NAME, DATASETS, measure, draw, settings)
+
+    def seeds(dataset: str) -> int:
+        return request.trials if dataset in SMALL else 1
+
+    return run_figure(request, NAME, DATASETS, measure, draw, settings, seeds, summarised)
+
+
+def summarised(rows: list[Row]) -> list[Row]:
+    """The mean over the seeds of the small datasets, evaluation by evaluation."""
+    return averaged(rows, "dataset", "variant", "evals")
 
 
 def measure(dataset: str, request: Request) -> list[Row]:
