@@ -118,7 +118,7 @@ def _bench(
     data = load_source(dataset_source(dataset, None, None, None, None, seed), data_dir)
     folder = run or Path("runs") / f"{dataset.replace(':', '-')}-ignn-{seed}"
     progress = False if quiet else None
-    model = trained(dataset, data, folder, seed, progress, say)
+    model = trained(dataset, data, folder, seed, progress=progress, say=say)
     if memory is not None:
         entries = data.edge_index.shape[1] + data.num_nodes
         check(data.num_nodes, entries, model.hidden_channels, names, memory)
