@@ -19,8 +19,15 @@ def reproduce(
     model: Several = None,
     protocol: Several = None,
     folds: Annotated[int, typer.Option(help="Folds of a cross-validation.")] = 10,
+    trials: Annotated[int, typer.Option(help="Seeds, from --seed on.")] = 5,
     epochs: Annotated[int | None, typer.Option(help="Epochs, instead of the recipes'.")] = None,
     seed: Seed = 0,
+    hours: Annotated[
+        float, typer.Option(help="Most hours of one training in tables 1 and 2; see --restart.")
+    ] = 1.0,
+    memory: Annotated[
+        float, typer.Option(help="Most GiB of one training in tables 1 and 2.")
+    ] = 12.0,
     resume: Annotated[
         bool,
         typer.Option("--resume/--restart", help="Keep finished cells, or run them again."),
@@ -36,7 +43,7 @@ def reproduce(
 
     Every finished cell is kept at once: stop at any time, and run the same command to go on.
 
-    Example: ignn-solver reproduce table3 --dataset mutag --model gin --model ignn-solver
+    Example: ignn-solver reproduce table2 --dataset citeseer --model gcn --model learned
     """
     from ..experiments.request import Request, experiment
     from ..files import write_json
@@ -49,8 +56,11 @@ def reproduce(
         models=tuple(model or ()),
         protocols=tuple(protocol or ()),
         folds=folds,
+        trials=trials,
         epochs=epochs,
         seed=seed,
+        hours=hours,
+        memory=memory,
         resume=resume,
         output=output,
         data_dir=data_dir,

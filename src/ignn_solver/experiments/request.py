@@ -21,8 +21,11 @@ class Request:
         models: Names; empty for all.
         protocols: Names; empty for all.
         folds: Folds of a cross-validation, where there is one.
+        trials: Seeds, where an experiment is repeated with several.
         epochs: Epochs, instead of those of the recipes.
         seed: Seed of everything random.
+        hours: Most hours of one training, where that is limited.
+        memory: Most gibibytes that one training may take, where that is limited.
         resume: Whether finished cells of an earlier run count; else they are run again.
         output: Folder of the results.
         data_dir: Where datasets lie.
@@ -33,8 +36,11 @@ class Request:
     models: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
     folds: int = 10
+    trials: int = 5
     epochs: int | None = None
     seed: int = 0
+    hours: float = 1.0
+    memory: float = 12.0
     resume: bool = True
     output: Path = Path("results")
     data_dir: Path | None = None
