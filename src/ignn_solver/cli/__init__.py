@@ -16,6 +16,7 @@ from .fit_solver import fit_solver
 from .reproduce import reproduce
 from .solve import solve
 from .train import train
+from .tune import tune
 
 app = typer.Typer(
     name="ignn-solver",
@@ -27,7 +28,7 @@ app = typer.Typer(
 )
 
 
-for command in (demo, datasets, train, fit_solver, solve, bench, reproduce):
+for command in (demo, datasets, train, tune, fit_solver, solve, bench, reproduce):
     app.command()(command)
 
 
