@@ -68,7 +68,7 @@ def test_our_model_has_its_own_settings_and_keeps_the_solvers(data, tmp_path):
     found = search(data, tmp_path / "study.log", model="ignn", dataset="citeseer", budget=1)
     paper = load_recipe("citeseer", "paper")
     assert found.recipe.solver == paper.solver
-    assert found.recipe.model == {**paper.model, "input_dropout": 0.5}
+    assert found.recipe.model == {**paper.model, "input_dropout": 0.5, "unit_features": False}
     assert found.recipe.training["lr"] == paper.training["lr"]
     assert "tol" not in found.recipe.model
 

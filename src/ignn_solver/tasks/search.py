@@ -14,7 +14,7 @@ _WEIGHT_DECAYS = [0.0, 5e-4, 2e-3, 1e-2]
 _DROPOUTS = [0.2, 0.5, 0.8]
 _KAPPAS = [0.5, 0.7, 0.9]
 _MODELS: dict[str, dict[str, list[float]]] = {
-    "ignn": {"kappa": _KAPPAS, "input_dropout": [0.5, 0.8]},
+    "ignn": {"kappa": _KAPPAS, "input_dropout": [0.0, 0.5, 0.8], "unit_features": [False, True]},
     "ignn-original": {"kappa": _KAPPAS},
     "mignn": {"kappa": _KAPPAS},
 }
@@ -39,7 +39,7 @@ def draw(trial: Trial, model: str) -> dict[str, float]:
     }
     for name, choices in _MODELS.get(model, {}).items():
         settings[name] = trial.suggest_categorical(name, choices)
-    return {name: float(f"{value:.2g}") for name, value in settings.items()}
+    return {**settings, "lr": float(f"{settings['lr']:.2g}")}
 
 
 def starts(recipe: Recipe, model: str) -> list[dict[str, float]]:
@@ -47,7 +47,11 @@ def starts(recipe: Recipe, model: str) -> list[dict[str, float]]:
     dropout = _nearest(_DROPOUTS, recipe.model.get("dropout", 0.5))
     decay = _nearest(_WEIGHT_DECAYS, recipe.training.get("weight_decay", 5e-4))
     lr = min(max(recipe.training.get("lr", 0.01), _LR[0]), _LR[1])
-    wanted = {"kappa": recipe.model.get("kappa", 0.9), "input_dropout": dropout}
+    wanted = {
+        "kappa": recipe.model.get("kappa", 0.9),
+        "input_dropout": recipe.model.get("input_dropout", dropout),
+        "unit_features": recipe.model.get("unit_features", False),
+    }
     more = {name: _nearest(some, wanted[name]) for name, some in _MODELS.get(model, {}).items()}
     return [
         {"lr": lr, "weight_decay": decay, "dropout": dropout, **more},

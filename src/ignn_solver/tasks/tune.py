@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -199,5 +200,9 @@ def recipe_text(recipe: Recipe) -> str:
     }  # fmt: skip
     for name, section in sections.items():
         if section:
-            lines += ["", f"[{name}]", *(f"{key} = {value!r}" for key, value in section.items())]
+            lines += [
+                "",
+                f"[{name}]",
+                *(f"{key} = {json.dumps(value)}" for key, value in section.items()),
+            ]
     return "\n".join(lines) + "\n"
