@@ -71,5 +71,7 @@ def test_a_part_of_a_table(tmp_path, monkeypatch):
 def test_an_unknown_experiment_is_one_sentence():
     result = CliRunner().invoke(app, ["reproduce", "table9"])
     assert result.exit_code != 0
-    with pytest.raises(ValueError, match="no experiment 'table9': choose one of table3"):
+    with pytest.raises(
+        ValueError, match="no experiment 'table9': choose one of table1, table2, table3"
+    ):
         raise result.exception

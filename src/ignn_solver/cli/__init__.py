@@ -17,6 +17,7 @@ from .report import report
 from .reproduce import reproduce
 from .solve import solve
 from .train import train
+from .tune import tune
 
 app = typer.Typer(
     name="ignn-solver",
@@ -28,7 +29,7 @@ app = typer.Typer(
 )
 
 
-for command in (demo, datasets, train, fit_solver, solve, bench, reproduce, report):
+for command in (demo, datasets, train, tune, fit_solver, solve, bench, reproduce, report):
     app.command()(command)
 
 

@@ -23,6 +23,12 @@ def reproduce(
     trials: Annotated[int, typer.Option(help="Seeds, from --seed on.")] = 5,
     epochs: Annotated[int | None, typer.Option(help="Epochs, instead of the recipes'.")] = None,
     seed: Seed = 0,
+    hours: Annotated[
+        float, typer.Option(help="Most hours of one training in tables 1 and 2; see --restart.")
+    ] = 1.0,
+    memory: Annotated[
+        float, typer.Option(help="Most GiB of one training in tables 1 and 2.")
+    ] = 12.0,
     resume: Annotated[
         bool,
         typer.Option("--resume/--restart", help="Keep finished cells, or run them again."),
@@ -45,7 +51,7 @@ def reproduce(
     Every finished cell is kept at once: stop at any time, and run the same command to go on. Datasets
     that are not on this machine are left out, with a sentence.
 
-    Example: ignn-solver reproduce table3 --dataset mutag --model gin --model ignn-solver
+    Example: ignn-solver reproduce table2 --dataset citeseer --model gcn --model learned
 
     Example: ignn-solver reproduce all --quick
     """
@@ -64,6 +70,8 @@ def reproduce(
         trials=trials,
         epochs=epochs,
         seed=seed,
+        hours=hours,
+        memory=memory,
         resume=resume,
         output=output or Path("results/quick" if quick else "results"),
         data_dir=data_dir,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -76,7 +77,7 @@ def train(
     """
     import torch
 
-    from ..models import build
+    from ..models import build, model_class
     from ..recipe import load_recipe
     from ..results import write_results
     from ..scalars import scalars
@@ -89,9 +90,9 @@ def train(
         raise InputError("your graph has no labels to learn from: give them with --labels")
     name = source["dataset"] or (edges.stem if edges else "graph")
     # A file of one's own that happens to be called citeseer.csv is not that dataset.
-    chosen = load_recipe(source["dataset"] or "your own graph", recipe)
+    chosen = load_recipe(source["dataset"] or "your own graph", recipe, model)
     arguments = dict(chosen.model)
-    if model != "ignn":
+    if "kappa" not in inspect.signature(model_class(model)).parameters:
         arguments.pop("kappa", None)
     given = {"hidden_channels": hidden, "kappa": kappa}
     arguments |= {key: value for key, value in given.items() if value is not None}

@@ -2,6 +2,8 @@
 
 #: Name on the command line, and the module that has ``TITLE``, ``DATASETS``, ``QUICK`` and ``run(request)``.
 EXPERIMENTS: dict[str, str] = {
+    "table1": "ignn_solver.experiments.table1",
+    "table2": "ignn_solver.experiments.table2",
     "table3": "ignn_solver.experiments.table3",
     "figure-pareto": "ignn_solver.experiments.figure_pareto",
     "figure-overhead": "ignn_solver.experiments.figure_overhead",

@@ -24,6 +24,8 @@ class Request:
         trials: Seeds, where an experiment is repeated with several.
         epochs: Epochs, instead of those of the recipes.
         seed: Seed of everything random.
+        hours: Most hours of one training, where that is limited.
+        memory: Most gibibytes that one training may take, where that is limited.
         resume: Whether finished cells of an earlier run count; else they are run again.
         output: Folder of the results.
         data_dir: Where datasets lie.
@@ -38,6 +40,8 @@ class Request:
     trials: int = 5
     epochs: int | None = None
     seed: int = 0
+    hours: float = 1.0
+    memory: float = 12.0
     resume: bool = True
     output: Path = Path("results")
     data_dir: Path | None = None
