@@ -300,6 +300,16 @@ class _Training:
             self.model.warm_start.states = part("warm.")
 
 
+def read_result(folder: str | Path) -> FitResult:
+    """What the training of the run in ``folder`` reached, as ``fit`` returned it."""
+    path = Path(folder) / RESUME
+    _, kept = load_tensors(path, "checkpoint to resume from")
+    try:
+        return FitResult(**kept["result"])
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path} holds no result of a training ({error}): train anew") from error
+
+
 @torch.no_grad()
 def accuracy(model: NodeClassifier, data: Data, split: str) -> float:
     """Share of the nodes of a split that the model classifies rightly, between 0 and 1."""
