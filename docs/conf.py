@@ -29,6 +29,7 @@ napoleon_use_ivar = True
 html_theme = "furo"
 html_title = "ignn-solver"
 html_copy_source = False
+html_show_copyright = False
 html_show_sphinx = False
 copybutton_exclude = ".linenos, .gp, .go"
 html_math_renderer = "mathml"
