@@ -28,7 +28,7 @@ FLAGS = [
     "--disable-dev-shm-usage",
 ]
 #: A name with markup in it must neither run nor break the page.
-EVIL = "<img src=x onerror=document.title='run'>"
+EVIL = "<img src=x onerror=document.title='run'>" + "w" * 200
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,32 @@ def test_curves_have_the_numbers_of_the_rows(results):
     assert learned["y"] == pytest.approx([0.2**k for k in range(1, 8)], rel=1e-5)
     assert plot.panels[0].layout["yaxis"]["type"] == "log"
     # The same solver has the same colour everywhere.
-    bars = by_title["Time to the same residual"].panels[0].data[0]
-    assert bars["x"] == [200, 80, 30, 10]
-    assert bars["y"][-1] == "learned"
-    assert learned["meta"]["ink"] != picard["meta"]["ink"]
+    bars = {trace["name"]: trace for trace in by_title["Time to the same residual"].panels[0].data}
+    found = {name: (trace["y"], trace["x"]) for name, trace in bars.items()}
+    assert found == {
+        "classical": (["picard"], [30]),
+        "torchdeq": (["torchdeq-anderson"], [80]),
+        "published": (["ignn-published"], [200]),
+        "learned": (["learned"], [10]),
+    }
+    assert bars["learned"]["meta"] == learned["meta"] != picard["meta"]
+
+
+def test_logarithmic_axes_have_a_handful_of_numbers(tmp_path):
+    def axis(*residuals):
+        rows = [
+            {"dataset": "d", "solver": "s", "evaluation": k, "residual": r}
+            for k, r in enumerate(residuals)
+        ]
+        write(tmp_path, "figure-convergence", {"rows": rows})
+        return plots(read_folder(tmp_path))[0].panels[0].layout["yaxis"]
+
+    assert axis(1e-12, 1.0)["dtick"] == 2
+    assert axis(1e-3, 1.0)["dtick"] == 1
+    ticks = axis(0.02, 1.0)
+    shown = [v for v, t in zip(ticks["tickvals"], ticks["ticktext"], strict=True) if 0.02 <= v <= 1]
+    assert shown == pytest.approx([0.02, 0.05, 0.1, 0.2, 0.5, 1.0])
+    assert "0.05" in ticks["ticktext"]
 
 
 def test_plotly_accepts_every_chart(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from math import ceil, log10
+from math import ceil, floor, log10
 from statistics import mean
 from typing import Any
 
@@ -13,10 +13,10 @@ from .reading import Results, Row, is_number, of_kind
 
 #: The same name has the same colour in every plot: its place in the page's palette.
 _INKS = {
-    "learned": 0, "ignn-solver": 0, "ours": 0, "local update": 0, "gn": 0, "time": 0,
-    "picard": 1, "ignn": 1, "zero": 1, "torch's composition": 1,
-    "anderson": 2, "learned-aa": 2, "ignn-solver-aa": 2, "aa": 2,
-    "learned-paper": 3, "broyden": 4, "ignn-published": 6,
+    "learned": 0, "ignn-solver": 0, "ours": 0, "local update": 0, "gn": 0,
+    "picard": 1, "ignn": 1, "classical": 1, "torch's composition": 1,
+    "anderson": 2, "learned-aa": 2, "ignn-solver-aa": 2, "aa": 2, "torchdeq": 2,
+    "learned-paper": 3, "broyden": 4, "ignn-published": 6, "published": 6,
     "learned-nn": 4, "ignn-solver-nn": 4, "nn": 4, "sweep": 5,
 }  # fmt: skip
 _COLOURS = 8
@@ -114,12 +114,7 @@ def _traces(chart: Chart, rows: list[Row]) -> list[dict[str, Any]]:
         traces.append(trace)
     if chart.lying:
         for trace in traces:
-            order = sorted(range(len(trace["x"])), key=lambda i: -trace["y"][i])
-            trace["x"], trace["y"] = (
-                [trace["y"][i] for i in order],
-                [trace["x"][i] for i in order],
-            )
-            trace["orientation"] = "h"
+            trace |= {"x": trace["y"], "y": trace["x"], "orientation": "h"}
     return traces
 
 
@@ -153,8 +148,9 @@ def _inks(names: list[str]) -> dict[str, int]:
     """A colour for each name: known names keep theirs, the others take what is free."""
     inks: dict[str, int] = {}
     for name in names:
-        if name in _INKS and _INKS[name] not in inks.values():
-            inks[name] = _INKS[name]
+        known = _INKS.get(name.lower())
+        if known is not None and known not in inks.values():
+            inks[name] = known
     free = [ink for ink in range(_COLOURS) if ink not in inks.values()]
     for number, name in enumerate(name for name in names if name not in inks):
         inks[name] = free[number % len(free)] if free else number % _COLOURS
@@ -175,14 +171,24 @@ def _layout(chart: Chart, across: str, data: list[dict[str, Any]]) -> dict[str, 
             if axis == "y" and chart.highest and high > log10(chart.highest):
                 high = log10(chart.highest)
                 layout["yaxis"]["range"] = [low, high]
-            if high - low > 2:
-                # At most about six powers of ten are written at an axis.
-                layout[f"{axis}axis"]["dtick"] = ceil((high - low) / 6)
+            layout[f"{axis}axis"] |= _log_ticks(low, high)
     if chart.lying:
         layout["xaxis"], layout["yaxis"] = layout["yaxis"], layout["xaxis"]
+        # Each name has one bar, of whatever series: the longest lies at the bottom.
+        layout["yaxis"]["categoryorder"] = "total descending"
+        layout["barmode"] = "stack"
     if chart.bars:
         layout["yaxis" if chart.lying else "xaxis"] |= {"type": "category", "automargin": True}
         layout["bargap"] = 0.3
     if chart.falling:
         layout["xaxis"]["autorange"] = "reversed"
     return layout
+
+
+def _log_ticks(low: float, high: float) -> dict[str, Any]:
+    """Where a logarithmic axis from ``10 ** low`` to ``10 ** high`` has numbers: about six of them."""
+    if high - low > 2:
+        return {"dtick": ceil((high - low) / 6)}
+    steps = (1, 2, 5) if high - low > 0.7 else (1, 1.5, 2, 3, 4, 5, 7)
+    values = [step * 10.0**power for power in range(floor(low), ceil(high) + 1) for step in steps]
+    return {"tickvals": values, "ticktext": [f"{value:g}" for value in values]}

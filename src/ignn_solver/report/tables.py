@@ -52,7 +52,8 @@ def tables(file: Results, stand_ins: StandIns) -> list[Shown]:
         parts.pop(f"{title}: datasets", None)
     made = []
     for name, rows in parts.items():
-        html = plain(rows, stand_ins, f"{len(rows):,} rows of {file.name}.json")
+        counted = f"{len(rows):,} row" + "s" * (len(rows) != 1)
+        html = plain(rows, stand_ins, f"{counted} of {file.name}.json")
         notes = bench_notes(file) if file.kind == "bench" else ""
         if html:
             made.append(Shown(name, notes + html, source, folded))
