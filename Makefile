@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test check format docs bench bench-all clean
+.PHONY: setup demo test check format docs reproduce bench bench-all clean
 
 setup: $(STAMP)
 
@@ -34,6 +34,11 @@ format: setup
 docs: setup
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python -m sphinx -a -E -W --keep-going -q -b html docs build/docs
+
+# From nothing to a page in about a quarter of an hour; `reproduce all --full` takes hours.
+reproduce: setup
+	$(BIN)/ignn-solver reproduce all --quick
+	$(BIN)/ignn-solver report results/quick -o report.html
 
 # On an idle machine; `all` leaves out the datasets that are not here.
 bench: setup
