@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..benchmark.trained import trained
 from ..datasets import load
+from ..errors import InputError
 from ..files import read_json, write_json
 from ..learning.fit import PAPER_PRESETS, LearnedSolver, fit_solver
 from ..learning.store import FILE, load_solver, save_solver
@@ -69,7 +70,11 @@ class Prepared:
 
 def paper_settings(dataset: str, quick: bool) -> dict[str, Any]:
     """The paper's settings of its solver for a dataset, as far as it gives any."""
-    return {**load_recipe(dataset).solver, **({"iterations": _QUICK_UPDATES} if quick else {})}
+    try:
+        settings = load_recipe(dataset, "paper").solver
+    except InputError:
+        settings = {}
+    return {**settings, **({"iterations": _QUICK_UPDATES} if quick else {})}
 
 
 def prepare(dataset: str, request: Request) -> Prepared:
