@@ -13,6 +13,7 @@ from .bench import bench
 from .datasets import datasets
 from .demo import demo
 from .fit_solver import fit_solver
+from .report import report
 from .reproduce import reproduce
 from .solve import solve
 from .train import train
@@ -27,7 +28,7 @@ app = typer.Typer(
 )
 
 
-for command in (demo, datasets, train, fit_solver, solve, bench, reproduce):
+for command in (demo, datasets, train, fit_solver, solve, bench, reproduce, report):
     app.command()(command)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import InputError
 from ..models import MODELS
-from .options import DataDir, Json, Quiet, Seed
+from .options import DataDir, Json, Quiet, Seed, TensorBoard
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -66,6 +66,7 @@ def train(
         typer.Option(help="A split of the dataset; for your graph a file, or 0.6/0.2/0.2."),
     ] = None,
     data_dir: DataDir = None,
+    tensorboard: TensorBoard = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -78,6 +79,7 @@ def train(
     from ..models import build
     from ..recipe import load_recipe
     from ..results import write_results
+    from ..scalars import scalars
     from ..tasks.node import accuracy, fit
 
     started = time.perf_counter()
@@ -102,10 +104,11 @@ def train(
     folder = run or Path("runs") / f"{name.replace(':', '-')}-{model}-{seed}"
     details = {"source": source, "recipe": chosen.source, "training": options, "seed": seed}
     try:
-        result = fit(
-            network, data, run=folder, seed=seed, resume=resume, solver=solver,
-            progress=False if quiet else None, details=details, **options,
-        )  # fmt: skip
+        with scalars(tensorboard) as written:
+            result = fit(
+                network, data, run=folder, seed=seed, resume=resume, solver=solver,
+                progress=False if quiet else None, details=details, on_epoch=written.epoch, **options,
+            )  # fmt: skip
     except KeyboardInterrupt:
         typer.echo(
             f"ignn-solver: interrupted; what was reached is kept in {folder}: "

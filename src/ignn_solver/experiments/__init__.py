@@ -10,4 +10,5 @@ EXPERIMENTS: dict[str, str] = {
     "figure-ablation": "ignn_solver.experiments.figure_ablation",
     "figure-dynamics": "ignn_solver.experiments.figure_dynamics",
     "figure-chains": "ignn_solver.experiments.figure_chains",
+    "graph-view": "ignn_solver.experiments.graph_view",
 }

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from ..nn.classifiers import IGNN
 
-#: Epochs on graphs that have no recipe: stand-ins for size, whose accuracy means little.
-_EPOCHS_WITHOUT_RECIPE = 30
 _QUICK_UPDATES = 30
 _RECORD = "training.json"
 
@@ -81,8 +79,6 @@ def prepare(dataset: str, request: Request) -> Prepared:
     """The trained model of a dataset, from the folder ``models`` of the output, else trained now."""
     data = load(dataset, request.data_dir, seed=request.seed)
     epochs = request.epochs
-    if epochs is None and load_recipe(dataset).source == "defaults":
-        epochs = _EPOCHS_WITHOUT_RECIPE
     name = f"{dataset.replace(':', '-')}-seed-{request.seed}"
     if epochs is not None:
         name += f"-epochs-{epochs}"
