@@ -24,7 +24,7 @@ from ignn_solver.experiments import (
 from ignn_solver.experiments.figure import averaged, by, run_figure
 from ignn_solver.experiments.request import Request
 from ignn_solver.files import read_json
-from ignn_solver.recipe import Recipe
+from ignn_solver.recipe import Recipe, load_recipe
 
 RECIPE = Recipe({"hidden_channels": 8, "kappa": 0.8}, {"epochs": 3}, {"steps": 3}, "a test")
 UPDATES = 4
@@ -41,7 +41,7 @@ def small(monkeypatch):
     for module in (prepared, figure_dynamics):
         monkeypatch.setattr(module, "load", load)
     for module in (prepared, figure_dynamics, trained):
-        monkeypatch.setattr(module, "load_recipe", lambda name: RECIPE)
+        monkeypatch.setattr(module, "load_recipe", lambda name, which=None: RECIPE)
 
 
 def asked(tmp_path, *names, **options):
@@ -255,6 +255,14 @@ def test_models_and_solvers_are_made_once(tmp_path, monkeypatch):
         again.solver("learned-nn", window=2)
     with pytest.raises(AssertionError, match="made again"):
         prepared.prepare("citeseer", replace(request, seed=1))
+
+
+def test_the_published_solver_has_the_papers_settings_where_it_gives_any(monkeypatch):
+    monkeypatch.setattr(prepared, "load_recipe", load_recipe)
+    citeseer = prepared.paper_settings("citeseer", quick=False)
+    assert (citeseer["steps"], citeseer["lambda_reconstruction"]) == (10, 0.1)
+    assert prepared.paper_settings("digits", quick=False) == {}
+    assert prepared.paper_settings("digits", quick=True) == {"iterations": UPDATES}
 
 
 def test_a_training_that_was_stopped_is_not_taken_for_a_model(tmp_path):

@@ -72,15 +72,17 @@ def measure(dataset: str, request: Request) -> list[Row]:
 
 
 def draw(rows: list[Row], titles: Mapping[str, str], path: Path) -> list[Path]:
-    """Training, inference and validation accuracy, one line of panels a dataset."""
+    """Training, inference, evaluations and validation accuracy, one line of panels a dataset."""
+    rows = [{**row, "evals": row["forward_evals"] + row["backward_evals"]} for row in rows]
     columns = (
         ("train_ms", 1.0, "training (ms an epoch)"),
         ("inference_ms", 1.0, "inference (ms)"),
+        ("evals", 1.0, "evaluations in training"),
         ("val_accuracy", 100.0, "validation accuracy (%)"),
     )
     with styled() as plt:
-        size = (11.0, 0.8 + 2.8 * len(titles))
-        figure, axes = plt.subplots(len(titles), 3, figsize=size, squeeze=False)
+        size = (13.0, 0.8 + 2.8 * len(titles))
+        figure, axes = plt.subplots(len(titles), len(columns), figsize=size, squeeze=False)
         for line, name in zip(axes, titles, strict=True):
             here = [row for row in rows if row["dataset"] == name]
             for axis, (what, scale, label) in zip(line, columns, strict=True):

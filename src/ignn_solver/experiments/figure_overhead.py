@@ -60,7 +60,7 @@ def draw(rows: list[Row], titles: Mapping[str, str], path: Path) -> list[Path]:
     """Bars for each dataset: the solver's share of the time, and of the parameters."""
     places = {name: place for place, name in enumerate(titles)}
     with styled() as plt:
-        size = (max(7.0, 2.4 + 1.6 * len(titles)), 3.6)
+        size = (max(7.0, 2.4 + 1.6 * len(titles)), 4.2)
         figure, axes = plt.subplots(1, 2, figsize=size)
         columns = (("share_seconds", "training time"), ("share_parameters", "parameters"))
         for axis, (name, what) in zip(axes, columns, strict=True):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..benchmark.trained import trained
 from ..datasets import load
+from ..errors import InputError
 from ..files import read_json, write_json
 from ..learning.fit import PAPER_PRESETS, LearnedSolver, fit_solver
 from ..learning.store import FILE, load_solver, save_solver
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     from ..nn.classifiers import IGNN
 
-#: Epochs on graphs that have no recipe: stand-ins for size, whose accuracy means little.
-_EPOCHS_WITHOUT_RECIPE = 30
 _QUICK_UPDATES = 30
 _RECORD = "training.json"
 
@@ -69,15 +68,17 @@ class Prepared:
 
 def paper_settings(dataset: str, quick: bool) -> dict[str, Any]:
     """The paper's settings of its solver for a dataset, as far as it gives any."""
-    return {**load_recipe(dataset).solver, **({"iterations": _QUICK_UPDATES} if quick else {})}
+    try:
+        settings = load_recipe(dataset, "paper").solver
+    except InputError:
+        settings = {}
+    return {**settings, **({"iterations": _QUICK_UPDATES} if quick else {})}
 
 
 def prepare(dataset: str, request: Request) -> Prepared:
     """The trained model of a dataset, from the folder ``models`` of the output, else trained now."""
     data = load(dataset, request.data_dir, seed=request.seed)
     epochs = request.epochs
-    if epochs is None and load_recipe(dataset).source == "defaults":
-        epochs = _EPOCHS_WITHOUT_RECIPE
     name = f"{dataset.replace(':', '-')}-seed-{request.seed}"
     if epochs is not None:
         name += f"-epochs-{epochs}"
