@@ -35,6 +35,16 @@ def test_the_papers_recipe_of_every_dataset_makes_a_model_and_a_training():
         inspect.signature(fit_solver).bind(model, None, **recipe.solver)
 
 
+@pytest.mark.parametrize("name", ["citeseer", "acm", "blogcatalog", "flickr"])
+def test_a_tuned_recipe_trains_otherwise_and_keeps_what_the_paper_says_of_the_solver(name):
+    tuned, paper = load_recipe(name), load_recipe(name, "paper")
+    assert tuned.source == f"tuned recipe for {name}"
+    assert tuned.solver == paper.solver
+    assert tuned.training != paper.training
+    model = IGNN(3, num_classes=2, **{**tuned.model, "hidden_channels": 4})
+    inspect.signature(fit).bind(model, None, **_training_options(tuned))
+
+
 def test_the_settings_a_recipe_may_have_are_those_of_fit():
     assert set(_TRAINING) <= inspect.signature(fit).parameters.keys()
 
