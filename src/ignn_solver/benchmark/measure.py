@@ -16,6 +16,8 @@ from .problem import Problem
 from .timing import interleaved, peak_bytes
 
 MEBIBYTE = 2**20
+#: Where a round takes longer than this many seconds, three do; they differ less than short ones.
+_LONG_ROUND, _FEWER = 20.0, 3
 
 
 @dataclass
@@ -50,7 +52,7 @@ def measure(
     Args:
         problem: What to solve.
         entered: Who competes.
-        rounds: Rounds, of which the median counts.
+        rounds: Rounds, of which the median counts; at most three where they are long.
         say: Called with lines for the user.
         after_round: Called after each round with its number and everyone's time in it, in milliseconds.
     """
@@ -58,6 +60,7 @@ def measure(
     calls: dict[str, Callable[[], Any]] = dict(_common(problem))
     say(f"warm-up, compilation included: {_warm_up(calls):.1f} s for what is common to all")
     kept: list[tuple[Contender, dict[str, Any]]] = []
+    round_seconds = 0.0
     for one in entered:
         began = time.perf_counter()
         value, evals = one.run(None, None)
@@ -77,6 +80,9 @@ def measure(
         if row["evals_to_accuracy"] is not None:
             calls[f"{one.name} to accuracy"] = _call(one, row["evals_to_accuracy"])
         kept.append((one, row))
+        round_seconds += first
+    if round_seconds > _LONG_ROUND:
+        rounds = min(rounds, _FEWER)
 
     def told(number: int, times: dict[str, float]) -> None:
         # Lines and no bar: a bar redraws itself while the others are timed.

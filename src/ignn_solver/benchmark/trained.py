@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -27,6 +27,7 @@ def trained(
     epochs: int | None = None,
     progress: bool | None = None,
     say: Callable[[str], None] = lambda line: None,
+    **changed: Any,
 ) -> IGNN:
     """The model of the run in ``folder``, trained first by the dataset's recipe if there is none.
 
@@ -38,6 +39,7 @@ def trained(
         epochs: Epochs, instead of the recipe's.
         progress: Show a progress bar; by default on a terminal.
         say: Called with lines for the user.
+        **changed: Arguments of the model, instead of the recipe's.
 
     Raises:
         InputError: When the run is of another dataset, or of a model that is not implicit.
@@ -58,9 +60,8 @@ def trained(
     recipe = load_recipe(dataset)
     say(f"training on {dataset} by the {recipe.source}; the run is kept in {folder}")
     torch.manual_seed(seed)
-    model = build(
-        "ignn", in_channels=data.num_features, num_classes=data.num_classes, **recipe.model
-    )
+    options = {**recipe.model, **changed}
+    model = build("ignn", in_channels=data.num_features, num_classes=data.num_classes, **options)
     assert isinstance(model, IGNN)
     training = dict(recipe.training) if epochs is None else {**recipe.training, "epochs": epochs}
     source = {"dataset": dataset, "split": None, "seed": 0}
