@@ -92,6 +92,7 @@ def cells(dataset: str, model: str, request: Request) -> list[Cell]:
 def run_fold(arguments: Mapping[str, Any], data_dir: Path | None = None) -> dict[str, Any]:
     """Train and measure one model on one fold: its curves, and how many numbers it learns."""
     from ..tasks.graph import candidate_fold, fold_batches, train_fold
+    from .graph_solver import ChosenWeights, compare_solvers
 
     dataset = _dataset(arguments["dataset"], data_dir)
     parts = _folds(dataset, arguments["folds"], arguments["seed"])[arguments["fold"]]
@@ -107,8 +108,14 @@ def run_fold(arguments: Mapping[str, Any], data_dir: Path | None = None) -> dict
         in_channels=dataset.num_features, num_classes=dataset.num_classes, **options
     )
     batches = fold_batches(dataset, parts, training.pop("batch_size"), seed)
-    result = _rounded(train_fold(network, batches, seed=seed, **training))
-    return {**result, "parameters": network.num_parameters}
+    if not chosen_model.learned_solver:
+        result = _rounded(train_fold(network, batches, seed=seed, **training))
+        return {**result, "parameters": network.num_parameters}
+    kept = ChosenWeights(network)
+    result = _rounded(train_fold(network, batches, seed=seed, on_epoch=kept, **training))
+    kept.restore()
+    solvers = compare_solvers(network, dataset, parts, seed)
+    return {**result, "parameters": network.num_parameters, "solvers": solvers}
 
 
 def _rounded(curves: Curves) -> dict[str, Any]:
