@@ -12,7 +12,7 @@ TOLERANCE = {torch.float32: 1e-6, DOUBLE: 1e-13}
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("momentum", [True, False])
 @pytest.mark.parametrize(
-    ("rows", "width", "rank"), [(1, 1, 1), (300, 7, 2), (513, 16, 0), (5, 64, 8)]
+    ("rows", "width", "rank"), [(1, 1, 1), (300, 7, 2), (513, 16, 0), (5, 64, 8), (700, 512, 3)]
 )
 def test_a_step_is_what_it_says(rows, width, rank, momentum, dtype):
     z, image, previous = torch.randn(3, rows, width, dtype=dtype).unbind()
@@ -31,3 +31,12 @@ def test_a_step_is_what_it_says(rows, width, rank, momentum, dtype):
     turned = [one.T.contiguous().T for one in (z, image, previous, left, right)]
     again = kernels.mix(*turned, torch.empty_like(z))
     assert (again - found).abs().max() <= TOLERANCE[dtype] * expected.abs().max() * width
+
+
+def test_every_row_is_finished_once():
+    z, image, previous = torch.randn(3, 9000, 64).unbind()
+    left, right = torch.randn(128, 4), torch.randn(4, 64)
+    raw = kernels.mix(z, image, previous, left, right, torch.empty_like(z))
+    out = torch.empty_like(z)
+    found = kernels.mix(z, image, previous, left, right, out, lambda part: part.add_(1))
+    assert torch.equal(found, raw + 1)

@@ -74,6 +74,9 @@ class CertifiedStop:
 
     def __call__(self, spent: int, evaluation: Evaluation) -> bool:
         """Whether the classes of enough nodes are proven by this evaluation."""
+        # The evaluation before the one that is due tells the pace; those in between tell nothing.
+        if spent + 1 < self._due:
+            return False
         relative = _relative_residual(evaluation)
         if not math.isfinite(relative):
             return False
@@ -83,6 +86,7 @@ class CertifiedStop:
             self._before = (spent, relative)
             return False
         if spent < self._due:
+            self._before = (spent, relative)
             return False
         if self._due == 0:
             guess = self.certifier.guess(evaluation, self._sample)

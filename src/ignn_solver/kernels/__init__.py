@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from . import plain, plain_sweep
-from .plain import mix as mix
+from .mixing import mix as mix
 
 if TYPE_CHECKING:
     import numpy as np

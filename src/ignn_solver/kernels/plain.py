@@ -41,25 +41,3 @@ def evaluate(
     if out is not None:
         y = out.copy_(y)
     return y, (y - z).square_().sum(-1), torch.linalg.vecdot(y, y)
-
-
-def mix(
-    z: Tensor, image: Tensor, previous: Tensor, left: Tensor, right: Tensor, out: Tensor
-) -> Tensor:
-    """The step ``image + [image - z, z - previous] @ left @ right`` of a learned solver.
-
-    Args:
-        z: The point, ``n x d``.
-        image: Its image, ``n x d``.
-        previous: The point before, ``n x d``.
-        left: ``2d x rank``; or ``d x rank``, to leave the momentum out.
-        right: ``rank x d``; or ``0 x d``, where ``left`` is the whole matrix.
-        out: Where to put it; not the memory of any of the others.
-    """
-    width = z.shape[1]
-    mixed = (image - z) @ left[:width]
-    if left.shape[0] > width:
-        mixed.addmm_(z - previous, left[width:])
-    if right.shape[0] == 0:
-        return torch.add(mixed, image, out=out)
-    return torch.addmm(image, mixed, right, out=out)

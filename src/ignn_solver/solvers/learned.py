@@ -139,8 +139,8 @@ class Learned:
         left, right = state.steps[min(state.count, len(state.steps) - 1)]
         if state.count == 0:
             left = left[: self.width]
-        out = state.pool.take()
-        proposed = state.f.into_range_(kernels.mix(z, fz, state.previous, left, right, out))
+        out, finish = state.pool.take(), state.f.into_range_
+        proposed = kernels.mix(z, fz, state.previous, left, right, out, finish)
         # The loop reuses the memory of its images, but not that of what was proposed.
         state.previous = z if z is state.proposed else z.clone()
         state.proposed = proposed
