@@ -6,15 +6,13 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch_geometric.data import Batch
 
-from ..learning.fit import fit_solver
-from ..nn.graph_classifier import GraphIGNN
 from ..tasks.protocols import Curves, nested
 
 if TYPE_CHECKING:
     from torch_geometric.data import InMemoryDataset
 
+    from ..nn.graph_classifier import GraphIGNN
     from ..tasks.graph import Parts
 
 #: Most training graphs that the solver is learned on.
@@ -62,6 +60,10 @@ def compare_solvers(
         For each of the three, accuracy and mean evaluations a graph; and how many graphs get another class
         than that of the exact equilibrium.
     """
+    from torch_geometric.data import Batch
+
+    from ..learning.fit import fit_solver
+
     known = Batch.from_data_list([dataset[int(i)] for i in parts.train[:_LEARNED_ON]])
     unseen = Batch.from_data_list([dataset[int(i)] for i in np.asarray(parts.test)])
     learned = fit_solver(model, known, seed=seed, progress=False)
@@ -79,3 +81,32 @@ def compare_solvers(
         }
         for name, answer in answers.items()
     } | {"fit_seconds": round(learned.details["seconds"], 3)}
+
+
+def solver_figures(folds: list[dict[str, Any]]) -> dict[str, Any]:
+    """What ``compare_solvers`` gave in each fold, as one flat row: means, and graphs that differ."""
+    figures: dict[str, Any] = {}
+    for name in ("learned", "plain", "exact"):
+        found = [fold[name] for fold in folds]
+        figures[f"{name}_mean"] = round(100 * float(np.mean([one["accuracy"] for one in found])), 2)
+        figures[f"{name}_evals"] = round(float(np.mean([one["evals"] for one in found])), 2)
+        figures[f"{name}_different"] = sum(one["different"] for one in found)
+    return figures
+
+
+def solver_note(rows: list[dict[str, Any]], titles: dict[str, str]) -> str | None:
+    """One sentence on the learned solver's answers, from the rows that have ``solver_figures``."""
+    known = [row for row in rows if "learned_evals" in row]
+    if not known:
+        return None
+    each = ", ".join(
+        f"{titles[row['dataset']]} {row['learned_evals']:.1f} instead of {row['plain_evals']:.1f}"
+        for row in known
+    )
+    different = sum(row["learned_different"] for row in known)
+    count = "every test graph gets" if different == 0 else f"all but {different} test graphs get"
+    return (
+        "In every fold a solver is learned on training graphs and tried on the test graphs, with the weights "
+        f"of the chosen epoch: {count} the class of the exact equilibrium. Evaluations a graph to a residual "
+        f"of 1e-3, beside those of plain iteration: {each}."
+    )

@@ -14,6 +14,7 @@ from ..files import write_text
 from ..results import write_results
 from ..tasks.protocols import MEANING, PROTOCOLS, Curves, summarise
 from .graph_models import MODELS, sort_pooling_size
+from .graph_solver import ChosenWeights, compare_solvers, solver_figures, solver_note
 from .grid import Cell, finished, run_grid
 from .published import published
 from .request import Report, Request, chosen
@@ -92,7 +93,6 @@ def cells(dataset: str, model: str, request: Request) -> list[Cell]:
 def run_fold(arguments: Mapping[str, Any], data_dir: Path | None = None) -> dict[str, Any]:
     """Train and measure one model on one fold: its curves, and how many numbers it learns."""
     from ..tasks.graph import candidate_fold, fold_batches, train_fold
-    from .graph_solver import ChosenWeights, compare_solvers
 
     dataset = _dataset(arguments["dataset"], data_dir)
     parts = _folds(dataset, arguments["folds"], arguments["seed"])[arguments["fold"]]
@@ -149,6 +149,7 @@ def summary_rows(
     names = ("train", "val", "val_loss", "test", "seconds")
     folds = [Curves(**{name: result[name] for name in names}) for result in known]
     figures = published("table3").get((dataset, model), (None, None))
+    tried = [result["solvers"] for result in known if "solvers" in result]
     rows = []
     for protocol in protocols:
         summary = summarise(folds, protocol)
@@ -170,6 +171,9 @@ def summary_rows(
                 "parameters": known[0].get("parameters"),
             }
         )
+        # The solver was tried with the weights of the epoch that this protocol chooses.
+        if protocol == "nested" and tried:
+            rows[-1] |= solver_figures(tried)
     return rows
 
 
@@ -185,6 +189,9 @@ def protocol_table(rows: list[dict[str, Any]], protocol: str) -> Table:
     notes = [f"Protocol `{protocol}`: {MEANING[protocol]}."]
     if protocol == "ignn":
         notes.append("It looks at test labels to choose, so its figures are too good to expect.")
+    own = [row for row in rows if row["protocol"] == protocol]
+    if (note := solver_note(own, DATASETS)) is not None:
+        notes.append(note)
     return Table(
         f"Accuracy in percent, mean ± standard deviation over folds, protocol {protocol}",
         DATASETS,
