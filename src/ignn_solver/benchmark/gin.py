@@ -29,7 +29,7 @@ class PyGGIN(nn.Module):
         super().__init__()
         from torch_geometric.nn import GINConv
 
-        hops = cast(list[Hop], list(model.hops))
+        hops = cast(list[Hop], list(model.layers))
         self.convs = nn.ModuleList(GINConv(copy.deepcopy(hop.mlp)) for hop in hops)
         for conv, hop in zip(self.convs, hops, strict=True):
             # A GINConv draws the weights of what it is given anew.
