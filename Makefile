@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo test check format bench bench-all clean
+.PHONY: setup demo test check format docs reproduce bench bench-all clean
 
 setup: $(STAMP)
 
@@ -29,6 +29,16 @@ test: check
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The tables come from results/; a warning is an error. Open build/docs/index.html.
+docs: setup
+	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python -m sphinx -a -E -W --keep-going -q -b html docs build/docs
+
+# From nothing to a page in about a quarter of an hour; `reproduce all --full` takes hours.
+reproduce: setup
+	$(BIN)/ignn-solver reproduce all --quick
+	$(BIN)/ignn-solver report results/quick -o report.html
 
 # On an idle machine; `all` leaves out the datasets that are not here.
 bench: setup

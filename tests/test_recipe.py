@@ -35,6 +35,16 @@ def test_the_papers_recipe_of_every_dataset_makes_a_model_and_a_training():
         inspect.signature(fit_solver).bind(model, None, **recipe.solver)
 
 
+@pytest.mark.parametrize("name", ["citeseer", "acm", "blogcatalog", "flickr"])
+def test_a_tuned_recipe_trains_otherwise_and_keeps_what_the_paper_says_of_the_solver(name):
+    tuned, paper = load_recipe(name), load_recipe(name, "paper")
+    assert tuned.source == f"tuned recipe for {name}"
+    assert tuned.solver == paper.solver
+    assert tuned.training != paper.training
+    model = IGNN(3, num_classes=2, **{**tuned.model, "hidden_channels": 4})
+    inspect.signature(fit).bind(model, None, **_training_options(tuned))
+
+
 def test_the_settings_a_recipe_may_have_are_those_of_fit():
     assert set(_TRAINING) <= inspect.signature(fit).parameters.keys()
 
@@ -42,12 +52,31 @@ def test_the_settings_a_recipe_may_have_are_those_of_fit():
 def test_by_default_tuned_comes_before_paper_and_defaults_last():
     assert load_recipe("chains:10").source == "tuned recipe for chains"
     assert load_recipe("chains:10") == load_recipe("chains", "tuned")
-    assert load_recipe("citeseer").source == "paper recipe for citeseer"
-    assert load_recipe("CiteSeer") == load_recipe("citeseer")
+    assert load_recipe("corafull").source == "paper recipe for corafull"
+    assert load_recipe("CoraFull") == load_recipe("corafull")
     nothing = load_recipe("my graph")
     assert nothing.source == "defaults"
     assert IGNN(3, num_classes=2, **nothing.model).hidden_channels == 128
     assert not nothing.training
+
+
+def test_other_models_take_their_own_recipe_or_what_they_can_use_of_ours(tmp_path, monkeypatch):
+    (tmp_path / "recipes").mkdir()
+    monkeypatch.setattr("ignn_solver.recipe.files", lambda package: tmp_path)
+    ours = "[model]\nhidden_channels = 8\ndropout = 0.1\nkappa = 0.5\n[training]\nlr = {}\n[solver]\nsteps = 3\n"
+    (tmp_path / "recipes" / "town-tuned.toml").write_text(ours.format(0.1))
+    shared = load_recipe("town", model="gcn")
+    assert shared.model == {"hidden_channels": 8, "dropout": 0.1}
+    assert (shared.training, shared.solver) == ({"lr": 0.1}, {})
+    assert shared.source == "tuned recipe for town, of ignn"
+    (tmp_path / "recipes" / "town.toml").write_text(ours.format(0.2))
+    assert load_recipe("town", model="gcn").training == {"lr": 0.2}
+    assert load_recipe("town", "tuned", "gcn") == shared
+    (tmp_path / "recipes" / "town-gcn-tuned.toml").write_text("[model]\ndropout = 0.7\n")
+    own = load_recipe("town", model="gcn")
+    assert (own.model, own.source) == ({"dropout": 0.7}, "tuned recipe of gcn for town")
+    assert load_recipe("town", model="gat").training == {"lr": 0.2}
+    assert load_recipe("town").model["kappa"] == 0.5
 
 
 def test_a_recipe_of_ones_own(tmp_path):

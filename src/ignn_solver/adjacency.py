@@ -15,6 +15,8 @@ from .sparse import SparseMatrix
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
+    from .ordering import Order
+
 
 class Adjacency:
     r"""The symmetric-normalised adjacency :math:`A = D^{-1/2} M D^{-1/2}`, ``n x n``, of a graph.
@@ -44,6 +46,9 @@ class Adjacency:
         self.graph = graph if num_graphs > 1 else None
         self.num_graphs = num_graphs
         self.symmetric = symmetric
+        #: In which order solves keep the nodes, and whether that was chosen: see ``ordering.settle_order``.
+        self.order: Order | None = None
+        self.order_settled = False
 
     @classmethod
     def from_edge_index(

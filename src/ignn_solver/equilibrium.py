@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -12,6 +12,9 @@ from . import kernels
 from .adjacency import Adjacency
 from .errors import InputError
 from .memory import Scratch
+
+if TYPE_CHECKING:
+    from .ordering import Order
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,12 @@ class EquilibriumMap:
         low, high = _RANGES[self.activation]
         return z.clamp_(low, high)
 
+    def reordered(self, order: Order) -> EquilibriumMap:
+        """The same map with its nodes in another order; without the features it was made from."""
+        bias = self.bias.detach()[order.nodes]
+        weight = self.weight.detach()
+        return EquilibriumMap(order.adjacency, weight, bias, self.contraction, self.activation)
+
     def detach(self) -> EquilibriumMap:
         """The same map, cut off from every gradient."""
         return EquilibriumMap(
@@ -200,6 +209,11 @@ class AdjointMap:
     scale: Tensor
     contraction: Contraction
     _scratch: Scratch = field(default_factory=Scratch, init=False, repr=False, compare=False)
+
+    def reordered(self, order: Order) -> AdjointMap:
+        """The same map with its nodes in another order."""
+        bias, scale = self.bias[order.nodes], self.scale[order.nodes]
+        return AdjointMap(order.adjacency, self.weight, bias, scale, self.contraction)
 
     def start(self) -> Tensor:
         """The map at zero."""

@@ -21,6 +21,7 @@ MODELS: dict[str, str] = {
     "gat": "ignn_solver.baselines.gat:GAT",
     "gcn": "ignn_solver.baselines.gcn:GCN",
     "gcnii": "ignn_solver.baselines.gcnii:GCNII",
+    "gtn": "ignn_solver.baselines.gtn:GTN",
     "ignn-original": "ignn_solver.baselines.ignn_original:IGNNOriginal",
     "jknet": "ignn_solver.baselines.jknet:JKNet",
     "mignn": "ignn_solver.baselines.mignn:MIGNN",

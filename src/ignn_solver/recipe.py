@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -31,35 +31,56 @@ class Recipe:
 
 
 _DEFAULT = Recipe(model={"hidden_channels": 128})
+#: What of another model's recipe every model can use.
+_SHARED = ("hidden_channels", "dropout")
 
 
-def load_recipe(dataset: str, which: str | None = None) -> Recipe:
-    """The recipe of a dataset.
+def load_recipe(dataset: str, which: str | None = None, model: str = "ignn") -> Recipe:
+    """The recipe of a dataset, for a model.
 
     Args:
         dataset: The dataset's name; what follows a colon does not count.
         which: ``"tuned"`` or ``"paper"``, or the path of a TOML file; by default the tuned recipe
             if there is one, else the paper's, else the defaults.
+        model: Which model. The others' tuned recipes are named ``DATASET-MODEL-tuned.toml``; a model
+            without one takes the hidden size, the dropout and the training of ours.
 
     Raises:
         InputError: When there is no such recipe, or it is not valid.
     """
     base = dataset.partition(":")[0].lower()
     folder = files("ignn_solver") / "recipes"
-    places = {"tuned": folder / f"{base}-tuned.toml", "paper": folder / f"{base}.toml"}
-    if which is not None and which not in places:
+    places = [
+        ("tuned", folder / f"{base}-{model}-tuned.toml"),
+        ("paper", folder / f"{base}.toml"),
+        ("tuned", folder / f"{base}-tuned.toml"),
+    ]
+    if model == "ignn":
+        places = [places[2], places[1]]
+    if which not in (None, "tuned", "paper"):
         path = Path(which)
         if not path.is_file():
             raise InputError(f"no recipe {which!r}: say tuned, paper, or the path of a TOML file")
         return _parse(_read(path), str(path))
-    for name, place in places.items():
+    for position, (name, place) in enumerate(places):
         if which in (None, name) and place.is_file():
-            return _parse(place.read_text(encoding="utf-8"), f"{name} recipe for {base}")
+            text = place.read_text(encoding="utf-8")
+            if model == "ignn":
+                return _parse(text, f"{name} recipe for {base}")
+            if position == 0:
+                return _parse(text, f"tuned recipe of {model} for {base}")
+            return _shared(_parse(text, f"{name} recipe for {base}, of ignn"))
     if which is not None:
         raise InputError(
             f"there is no {which} recipe for {base}: leave the recipe out to use the defaults"
         )
     return _DEFAULT
+
+
+def _shared(recipe: Recipe) -> Recipe:
+    """What of our model's recipe another model can use."""
+    model = {key: value for key, value in recipe.model.items() if key in _SHARED}
+    return replace(recipe, model=model, solver={})
 
 
 def _read(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol
 
@@ -175,6 +175,33 @@ def solve(
 
         solver = Picard()
     _check_arguments(f, z0, tol, max_evals, on_failure)
+    order = f.adjacency.order
+    # An observer sees the nodes as they are, and a solver that reads their features needs them so.
+    turn = order is not None and observer is None and getattr(solver, "any_order", True)
+    if order is not None and turn and isinstance(f, EquilibriumMap | AdjointMap):
+        z0 = None if z0 is None else z0[order.nodes]
+        solution = _solved(f.reordered(order), solver, z0, tol, max_evals, safeguard, None)
+        solution = replace(
+            solution,
+            value=solution.value[order.places],
+            node_residual=solution.node_residual[order.places],
+        )
+    else:
+        solution = _solved(f, solver, z0, tol, max_evals, safeguard, observer)
+    _report(solution, tol, on_failure)
+    return solution
+
+
+def _solved(
+    f: FixedPointMap,
+    solver: Solver,
+    z0: Tensor | None,
+    tol: float,
+    max_evals: int,
+    safeguard: bool | None,
+    observer: Observer | None,
+) -> Solution:
+    """The loop itself."""
     watch = solver.safeguard if safeguard is None else safeguard
     guard = Safeguard(f) if watch else None
     loop = Loop(f, tol, guard, _sweeps(f, solver))
@@ -196,9 +223,7 @@ def solve(
         z, state = solver.step(z, fz, state)
         if guard is not None:
             z = guard.guarded(z)
-    solution = _solution(loop)
-    _report(solution, tol, on_failure)
-    return solution
+    return _solution(loop)
 
 
 def _sweeps(f: FixedPointMap, solver: Solver) -> SweepMap | None:

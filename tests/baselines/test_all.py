@@ -15,6 +15,7 @@ BASELINES = sorted(name for name, place in models.MODELS.items() if ".baselines.
 VARIANTS = [
     *((name, {}) for name in BASELINES),
     ("gcn", {"num_layers": 3}),
+    ("gtn", {"num_layers": 3, "channels": 1}),
     ("jknet", {"num_layers": 3, "mode": "max"}),
     ("acm-gcn", {"num_layers": 2}),
     ("eignn", {"exact_up_to": 1}),
@@ -37,10 +38,10 @@ def make(name, graph, **options) -> NodeClassifier:
     return models.build(name, **config, **options).double().eval()
 
 
-def test_the_fifteen_models_are_there():
+def test_every_model_is_there():
     assert {
         "gcn", "gat", "sgc", "appnp", "jknet", "am-gcn", "demo-net", "gcnii", "acm-gcn", "mlp",
-        "ignn-original", "eignn", "mignn",
+        "gtn", "ignn-original", "eignn", "mignn",
     } == set(BASELINES)  # fmt: skip
 
 
@@ -136,6 +137,7 @@ def test_features_of_another_width_are_refused(name, graph):
     [
         ("gcn", {"num_layers": 0}, "num_layers must be at least 1, not 0"),
         ("gat", {"heads": 0}, "heads must be at least 1"),
+        ("gtn", {"channels": 0}, "channels must be at least 1"),
         ("sgc", {"power": 0}, "power must be at least 1"),
         ("appnp", {"alpha": 0.0}, "alpha is a probability"),
         ("jknet", {"mode": "sum"}, 'mode must be "cat" or "max"'),

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 from torch_geometric import nn as pyg
+from torch_geometric.data import Data
 
 from ignn_solver.baselines.acm_gcn import ACMGCN, MixingConv
 from ignn_solver.baselines.appnp import APPNP
@@ -11,6 +12,7 @@ from ignn_solver.baselines.gat import GAT, AttentionConv, pattern_of
 from ignn_solver.baselines.gcn import GCN
 from ignn_solver.baselines.gcnii import GCNII
 from ignn_solver.baselines.graph import GraphConv, adjacency_of, neighbour_mean, random_walk
+from ignn_solver.baselines.gtn import GTN
 from ignn_solver.baselines.jknet import JKNet
 from ignn_solver.baselines.mlp import MLP
 from ignn_solver.baselines.sgc import SGC
@@ -199,3 +201,36 @@ def test_acm_gcn_has_one_hidden_layer_by_default_and_scores_of_both_signs(graph)
     assert len(model.convs) == 2
     assert model.convs[0](graph.x, adjacency_of(graph, torch.float64)).min() >= 0
     assert model(graph).min() < 0 < model(graph).max()
+
+
+def test_gtn_is_the_papers_layers_with_dense_products(graph):
+    model = GTN(6, 5, 3, num_layers=3, channels=2).double().eval()
+    neighbours = torch.zeros(14, 14, dtype=torch.float64)
+    source, target = graph.edge_index
+    neighbours[source, target] = 1
+    neighbours[target, source] = 1
+    neighbours.fill_diagonal_(0)
+    kinds = torch.stack([torch.eye(14, dtype=torch.float64), neighbours])
+
+    def normalised(matrix):
+        return matrix / matrix.sum(1, keepdim=True)
+
+    seen = []
+    for path in model.paths:
+        torch.nn.init.normal_(path.selection)
+        chosen = torch.einsum("lk,kij->lij", path.selection.softmax(-1), kinds)
+        paths = normalised(chosen[0] @ chosen[1])
+        for one in chosen[2:]:
+            paths = normalised(paths @ one)
+        wide = normalised(paths + torch.eye(14, dtype=torch.float64))
+        seen.append((wide @ graph.x @ model.input.weight).relu())
+    hidden = (torch.cat(seen, 1) @ model.middle.weight.T + model.middle.bias).relu()
+    close(model(graph), hidden @ model.head.weight.T + model.head.bias)
+
+
+def test_gtn_sees_one_edge_further_than_it_has_layers():
+    chain = torch.stack([torch.arange(5), torch.arange(1, 6)])
+    x = torch.randn(6, 4, requires_grad=True)
+    model = GTN(4, 8, 2, num_layers=2)
+    model(Data(x=x, edge_index=chain))[0].sum().backward()
+    assert (x.grad.abs().sum(1) > 0).tolist() == [True] * 4 + [False] * 2

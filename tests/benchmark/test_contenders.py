@@ -59,3 +59,14 @@ def test_the_published_loop_stops_when_no_entry_moves_by_more_than_its_tolerance
         moved.append(float((z - before).abs().max()))
     torch.testing.assert_close(value, z, atol=1e-5, rtol=1e-4)
     assert moved[-1] < 1e-4 <= moved[-2]
+
+
+def test_the_published_loop_can_be_run_past_its_own_end_and_shows_every_state(problem):
+    loop = PublishedLoop(problem.f)
+    own = loop.run()[1]
+    seen = []
+    value, evals = loop.run(own + 3, lambda spent, z: seen.append((spent, z.clone())))
+    assert evals == own + 3
+    assert [spent for spent, _ in seen] == list(range(1, own + 4))
+    assert torch.equal(seen[-1][1], value)
+    torch.testing.assert_close(seen[4][1], problem.f(seen[3][1].contiguous()), atol=1e-6, rtol=1e-5)

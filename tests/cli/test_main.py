@@ -7,7 +7,7 @@ import pytest
 from ignn_solver import InputError
 from ignn_solver.cli import app
 
-COMMANDS = ("demo", "datasets", "train", "fit-solver", "solve", "bench", "reproduce")
+COMMANDS = ("demo", "datasets", "train", "tune", "fit-solver", "solve", "bench", "reproduce")
 
 
 def test_every_command_is_known_and_listed(cli):

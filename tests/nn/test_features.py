@@ -42,6 +42,21 @@ def test_sparse_equals_dense_with_gradients(layout, bias):
         torch.testing.assert_close(one, other)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_unit_rows_give_the_same_whatever_their_length_and_layout(layout):
+    x = sparse_like(9, 6)
+    x[4] = 0
+    linear = FeatureLinear(6, 4, unit=True).to(DOUBLE)
+    rows = x / x.norm(dim=1, keepdim=True).clamp_min(1e-12)
+    expected = rows @ linear.weight + linear.bias
+    stretched = x * torch.rand(9, 1, dtype=DOUBLE).add(0.1)
+    for features in (x, stretched):
+        torch.testing.assert_close(linear(features), expected)
+        torch.testing.assert_close(linear(LAYOUTS[layout](features)), expected)
+    linear.unit = False
+    torch.testing.assert_close(linear(LAYOUTS[layout](x)), linear(x))
+
+
 def test_gradcheck_on_sparse_features():
     x = sparse_like(5, 4).to_sparse_csr()
     linear = FeatureLinear(4, 3).to(DOUBLE)

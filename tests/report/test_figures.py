@@ -82,3 +82,20 @@ def test_the_format_is_that_of_the_name(tmp_path):
         for name, start in {"a.svg": b"<?xml", "b.pdf": b"%PDF", "c": b"\x89PNG"}.items():
             assert figures.save(figure, tmp_path / name).read_bytes().startswith(start)
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_one_picture_in_both_formats_with_its_legend_above_the_panels(tmp_path):
+    with figures.styled() as pyplot:
+        figure, axis = pyplot.subplots(figsize=(6, 4))
+        for name in ("one", "two", "three"):
+            axis.plot([1, 2], [120, 480], label=name)
+        axis.set_yscale("log")
+        figures.plain_ticks(axis)
+        figures.legend_above(figure, axis)
+        png, pdf = figures.save_all(figure, tmp_path / "figure-a.b")
+        (legend,) = figure.legends
+        assert legend.get_window_extent().y0 >= axis.get_window_extent().y1
+        labels = [label.get_text() for label in axis.get_yticklabels()]
+    assert {"200", "500"} <= set(labels)
+    assert [path.name for path in (png, pdf)] == ["figure-a.b.png", "figure-a.b.pdf"]
+    assert pdf.read_bytes().startswith(b"%PDF")

@@ -181,3 +181,12 @@ def test_a_truncated_checkpoint_is_refused(data, tmp_path):
         with pytest.raises(InputError, match=r"resume.safetensors is truncated or corrupt"):
             fit(new(data), data, run=tmp_path, epochs=4, resume=True)
     assert (tmp_path / WEIGHTS).stat().st_size > 0
+
+
+def test_what_was_reached_can_be_read_from_the_folder(data, tmp_path):
+    result = fit(new(data), data, epochs=3, run=tmp_path)
+    assert node.read_result(tmp_path) == result
+    tensors, _ = load_tensors(tmp_path / RESUME, "file")
+    save_tensors(tmp_path / RESUME, tensors, {})
+    with pytest.raises(InputError, match="holds no result of a training"):
+        node.read_result(tmp_path)

@@ -40,6 +40,7 @@ def measure(
     entered: list[Contender],
     rounds: int,
     say: Callable[[str], None] = lambda line: None,
+    after_round: Callable[[int, dict[str, float]], None] = lambda number, times: None,
 ) -> Report:
     """Let the contenders solve the problem in turn and judge what they return.
 
@@ -51,6 +52,7 @@ def measure(
         entered: Who competes.
         rounds: Rounds, of which the median counts.
         say: Called with lines for the user.
+        after_round: Called after each round with its number and everyone's time in it, in milliseconds.
     """
     report = Report(_header(problem))
     calls: dict[str, Callable[[], Any]] = dict(_common(problem))
@@ -75,8 +77,14 @@ def measure(
         if row["evals_to_accuracy"] is not None:
             calls[f"{one.name} to accuracy"] = _call(one, row["evals_to_accuracy"])
         kept.append((one, row))
+
+    def told(number: int, times: dict[str, float]) -> None:
+        # Lines and no bar: a bar redraws itself while the others are timed.
+        say(f"round {number} of {rounds}")
+        after_round(number, times)
+
     with Watch() as watch:
-        times = interleaved(calls, rounds)
+        times = interleaved(calls, rounds, told)
     report.complaint = watch.complaint
     report.header |= {f"{name}_ms": times[name] for name in _common(problem)}
     report.header |= {"rounds": rounds, "others_cores": watch.others}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import InputError
+from ..learning.momentum import MAX_ROWS
 
 GIBIBYTE = 2**30
 
@@ -12,16 +13,18 @@ STATES = {
     "sweep": 6,
     "anderson": 20,
     "broyden": 38,
-    "learned": 12,
-    "learned-certified": 18,
+    "learned": 11,
+    "learned-certified": 16,
     "learned-paper": 30,
     "ignn-published": 9,
     "torchdeq-fixed_point_iter": 11,
     "torchdeq-anderson": 30,
     "torchdeq-broyden": 116,
 }
-#: Fitting the default learned solver, which holds its regressors besides.
-_FITTED = {"learned": 14, "learned-certified": 14}
+#: Fitting the default learned solver: arrays of the size of the states, and of the rows it is fitted on.
+_FITTED, _FITTED_ROWS = {"learned": 9, "learned-certified": 9}, 8
+#: States that do not stay in the cache are turned into a better order of the nodes, and back.
+_TURNED, _TURNED_FROM = 2, 2**25
 #: Bytes an entry of A takes while A is built (sorting), and afterwards (A and the edge list).
 _BUILD, _KEPT = 140, 26
 
@@ -37,13 +40,15 @@ def estimate(nodes: int, entries: int, hidden: int, solver: str, itemsize: int =
         itemsize: Bytes of a number.
     """
     state = nodes * hidden * itemsize
-    count = max(STATES[solver], _FITTED.get(solver, 0))
+    count: float = STATES[solver]
+    if solver in _FITTED:
+        sampled = min(nodes, MAX_ROWS) / nodes
+        count = max(count, _FITTED[solver] + _FITTED_ROWS * sampled)
+    count += _TURNED if state > _TURNED_FROM else 0
     if solver == "torchdeq-broyden":
         # Limited to what fits into 8 GiB: see peers.
-        return max(
-            _BUILD * entries, _KEPT * entries + min(count * state, 8 * GIBIBYTE + 16 * state)
-        )
-    return max(_BUILD * entries, _KEPT * entries + count * state)
+        count = min(count, 8 * GIBIBYTE / state + 16)
+    return max(_BUILD * entries, _KEPT * entries + round(count * state))
 
 
 def check(nodes: int, entries: int, hidden: int, solvers: tuple[str, ...], limit: float) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -27,14 +29,26 @@ class PublishedLoop:
         self.bias = f.bias.T.contiguous()
         self.activation = getattr(torch, f.activation)
 
-    def run(self) -> tuple[Tensor, int]:
-        """The states, ``n x d``, and the evaluations they took."""
+    def run(
+        self,
+        max_evals: int | None = None,
+        observe: Callable[[int, Tensor], None] | None = None,
+    ) -> tuple[Tensor, int]:
+        """The states, ``n x d``, and the evaluations they took.
+
+        Args:
+            max_evals: Stop after exactly this many evaluations, instead of by the rule above.
+            observe: Called after each evaluation with their number and the states, ``n x d``.
+        """
         z = torch.zeros_like(self.bias)
         evals = 0
-        while evals < MAX_EVALS:
+        while evals < (max_evals or MAX_EVALS):
             evals += 1
             product = torch.sparse.mm(self.adjacency, (self.weight @ z).T).T
             before, z = z, self.activation(product + self.bias)
-            if float((z - before).abs().max()) < TOLERANCE:
+            change = float((z - before).abs().max())
+            if observe is not None:
+                observe(evals, z.T)
+            if max_evals is None and change < TOLERANCE:
                 break
         return z.T.contiguous(), evals

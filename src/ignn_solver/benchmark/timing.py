@@ -17,7 +17,7 @@ import torch
 def interleaved(
     calls: Mapping[str, Callable[[], Any]],
     rounds: int,
-    after_round: Callable[[int], None] | None = None,
+    after_round: Callable[[int, dict[str, float]], None] | None = None,
     statistic: Callable[[list[float]], float] = statistics.median,
 ) -> dict[str, float]:
     """Time each call once a round, in an order that turns with the rounds.
@@ -25,7 +25,7 @@ def interleaved(
     Args:
         calls: What to time, by name; each must have been called before, so that nothing is compiled.
         rounds: How many rounds.
-        after_round: Called after each round with its number.
+        after_round: Called after each round with its number and its times, in milliseconds.
         statistic: What counts of the times of a call: by default their median.
 
     Returns:
@@ -44,7 +44,7 @@ def interleaved(
                 calls[name]()
                 times[name].append(1000 * (time.perf_counter() - began))
             if after_round is not None:
-                after_round(turn + 1)
+                after_round(turn + 1, {name: found[-1] for name, found in times.items()})
     finally:
         if collecting:
             gc.enable()

@@ -24,6 +24,7 @@ def trained(
     data: Data,
     folder: Path,
     seed: int = 0,
+    epochs: int | None = None,
     progress: bool | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> IGNN:
@@ -34,6 +35,7 @@ def trained(
         data: Its graph.
         folder: The run's folder.
         seed: Seed of the training.
+        epochs: Epochs, instead of the recipe's.
         progress: Show a progress bar; by default on a terminal.
         say: Called with lines for the user.
 
@@ -60,7 +62,8 @@ def trained(
         "ignn", in_channels=data.num_features, num_classes=data.num_classes, **recipe.model
     )
     assert isinstance(model, IGNN)
+    training = dict(recipe.training) if epochs is None else {**recipe.training, "epochs": epochs}
     source = {"dataset": dataset, "split": None, "seed": 0}
-    details = {"source": source, "recipe": recipe.source, "training": recipe.training, "seed": seed}
-    fit(model, data, run=folder, seed=seed, progress=progress, details=details, **recipe.training)
+    details = {"source": source, "recipe": recipe.source, "training": training, "seed": seed}
+    fit(model, data, run=folder, seed=seed, progress=progress, details=details, **training)
     return model

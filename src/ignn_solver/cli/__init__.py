@@ -13,9 +13,11 @@ from .bench import bench
 from .datasets import datasets
 from .demo import demo
 from .fit_solver import fit_solver
+from .report import report
 from .reproduce import reproduce
 from .solve import solve
 from .train import train
+from .tune import tune
 
 app = typer.Typer(
     name="ignn-solver",
@@ -27,7 +29,7 @@ app = typer.Typer(
 )
 
 
-for command in (demo, datasets, train, fit_solver, solve, bench, reproduce):
+for command in (demo, datasets, train, tune, fit_solver, solve, bench, reproduce, report):
     app.command()(command)
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError
-from .options import DataDir, Json, Quiet, Seed, show_table
+from .options import DataDir, Json, Quiet, Seed, TensorBoard, show_table
 
 if TYPE_CHECKING:
     from ..benchmark.measure import Report
+    from ..scalars import Scalars
 
 #: The datasets of ``bench all``.
 ALL = ("citeseer", "acm", "blogcatalog", "flickr", "wordnet", "com-amazon", "blocks:arxiv")
@@ -34,6 +35,7 @@ def bench(
     ] = None,
     seed: Seed = 0,
     data_dir: DataDir = None,
+    tensorboard: TensorBoard = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -46,6 +48,7 @@ def bench(
     """
     from ..benchmark.machine import glance
     from ..results import write_results
+    from ..scalars import scalars
 
     if dataset == "all" and run is not None:
         raise InputError("--run names the run of one dataset: name that dataset instead of all")
@@ -55,17 +58,20 @@ def bench(
     if complaint is not None:
         typer.echo(f"warning: {complaint}", err=True)
     reports: list[Report] = []
-    for one in ALL if dataset == "all" else (dataset,):
-        try:
-            reports.append(_bench(one, tol, rounds, names, run, memory, seed, data_dir, quiet))
-        except InputError as error:
-            if dataset != "all":
-                raise
-            typer.echo(f"{one} is left out: {error}", err=True)
-            continue
-        _show(reports[-1])
-        if json is not None:
-            write_results(json, started, **_content(reports, dataset == "all"))
+    with scalars(tensorboard) as written:
+        for one in ALL if dataset == "all" else (dataset,):
+            try:
+                reports.append(
+                    _bench(one, tol, rounds, names, run, memory, seed, data_dir, quiet, written)
+                )
+            except InputError as error:
+                if dataset != "all":
+                    raise
+                typer.echo(f"{one} is left out: {error}", err=True)
+                continue
+            _show(reports[-1])
+            if json is not None:
+                write_results(json, started, **_content(reports, dataset == "all"))
     if not reports:
         raise InputError("no dataset of `bench all` is here: see `ignn-solver datasets`")
 
@@ -95,6 +101,7 @@ def _bench(
     seed: int,
     data_dir: Path | None,
     quiet: bool,
+    written: Scalars,
 ) -> Report:
     from ..benchmark.contenders import contenders
     from ..benchmark.measure import measure
@@ -111,7 +118,7 @@ def _bench(
     data = load_source(dataset_source(dataset, None, None, None, None, seed), data_dir)
     folder = run or Path("runs") / f"{dataset.replace(':', '-')}-ignn-{seed}"
     progress = False if quiet else None
-    model = trained(dataset, data, folder, seed, progress, say)
+    model = trained(dataset, data, folder, seed, progress=progress, say=say)
     if memory is not None:
         entries = data.edge_index.shape[1] + data.num_nodes
         check(data.num_nodes, entries, model.hidden_channels, names, memory)
@@ -121,7 +128,14 @@ def _bench(
         learned[preset] = fit_solver(model, data, preset, seed=seed, progress=progress)
         say(f"{preset}: fitted in {learned[preset].details['seconds']:.1f} s")
     problem = Problem(dataset, model, data, tol)
-    report = measure(problem, contenders(problem, names, learned), rounds, say)
+
+    def after_round(number: int, times: dict[str, float]) -> None:
+        written.add(number, {f"{dataset} ms/{name}": ms for name, ms in times.items()})
+
+    report = measure(problem, contenders(problem, names, learned), rounds, say, after_round)
+    for row in report.rows:
+        for kind in ("evals", "residual", "accuracy", "certified"):
+            written.add(0, {f"{dataset} {kind}/{row['solver']}": row[kind]})
     report.header |= {
         f"fit_seconds_{name}": fitted.details["seconds"] for name, fitted in learned.items()
     }

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import DataDir, Json, Quiet, Seed
+from .options import DataDir, Json, Quiet, Seed, TensorBoard
 from .runs import Run, open_run
 
 
@@ -29,6 +29,7 @@ def fit_solver(
     ] = None,
     seed: Seed = 0,
     data_dir: DataDir = None,
+    tensorboard: TensorBoard = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -38,6 +39,7 @@ def fit_solver(
     """
     from ..learning.fit import fit_solver as fit
     from ..results import write_results
+    from ..scalars import scalars
     from ..solving import solve
 
     started = time.perf_counter()
@@ -47,22 +49,35 @@ def fit_solver(
         options["memory"] = memory
     if steps is not None:
         options["steps"] = steps
-    solver = fit(model, data, preset, seed=seed, progress=False if quiet else None, **options)
-    path = solver.save(run)
-    f = model.equilibrium_map(data).detach()
-    rows = []
-    for tol in (1e-2, 1e-3, 1e-4):
-        plain = solve(f, tol=tol, on_failure="return")
-        learned = solve(f, solver, tol=tol, on_failure="return")
-        rows.append(
-            {
-                "tol": tol,
-                "picard_evals": plain.num_evals,
-                "evals": learned.num_evals,
-                "residual": learned.residual,
-                "converged": learned.converged,
-            }
-        )
+    with scalars(tensorboard) as written:
+        solver = fit(
+            model, data, preset, seed=seed, progress=False if quiet else None,
+            on_update=lambda number, entry: written.add(
+                number, {f"fit/{name}": value for name, value in entry.items()}
+            ),
+            **options,
+        )  # fmt: skip
+        path = solver.save(run)
+        f = model.equilibrium_map(data).detach()
+        rows = []
+        for tol in (1e-2, 1e-3, 1e-4):
+            plain = solve(f, tol=tol, on_failure="return")
+            learned = solve(f, solver, tol=tol, on_failure="return")
+            rows.append(
+                {
+                    "tol": tol,
+                    "picard_evals": plain.num_evals,
+                    "evals": learned.num_evals,
+                    "residual": learned.residual,
+                    "converged": learned.converged,
+                }
+            )
+        # The last solves go the farthest: their residuals at every evaluation.
+        for name, solution in ((preset, learned), ("picard", plain)):
+            trace = solution.trace.amax(-1).tolist()
+            for evaluation, residual in enumerate(trace, solution.num_evals - len(trace) + 1):
+                written.add(evaluation, {f"residual/{name}": residual})
+        written.add(0, {"seconds/fit": solver.details["seconds"]})
     seconds = solver.details["seconds"]
     share = 100 * solver.num_parameters / model.num_parameters
     typer.echo(

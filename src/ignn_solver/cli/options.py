@@ -26,6 +26,12 @@ DataDir = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0, max=2**32 - 1)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+TensorBoard = Annotated[
+    Path | None,
+    typer.Option(
+        "--tensorboard", metavar="DIR", help="Write scalars here while it runs, for TensorBoard."
+    ),
+]
 
 _WIDTH = 160
 CLASSICAL = ("picard", "anderson", "broyden")

@@ -1,4 +1,4 @@
-"""``ignn-solver reproduce``: run an experiment of the paper and write its table."""
+"""``ignn-solver reproduce``: run experiments of the paper and write their tables and figures."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import InputError
 from ..experiments import EXPERIMENTS
 from .options import DataDir, Json, Quiet, Seed, show_table
 
@@ -14,54 +15,101 @@ Several = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only th
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="An experiment, or `list` to see them all.")],
+    name: Annotated[str, typer.Argument(help="An experiment, `list` to see them, or `all`.")],
     dataset: Several = None,
     model: Several = None,
     protocol: Several = None,
     folds: Annotated[int, typer.Option(help="Folds of a cross-validation.")] = 10,
+    trials: Annotated[int, typer.Option(help="Seeds, from --seed on.")] = 5,
     epochs: Annotated[int | None, typer.Option(help="Epochs, instead of the recipes'.")] = None,
     seed: Seed = 0,
+    hours: Annotated[
+        float, typer.Option(help="Most hours of one training in tables 1 and 2; see --restart.")
+    ] = 1.0,
+    memory: Annotated[
+        float, typer.Option(help="Most GiB of one training in tables 1 and 2.")
+    ] = 12.0,
     resume: Annotated[
         bool,
         typer.Option("--resume/--restart", help="Keep finished cells, or run them again."),
     ] = True,
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the results.")] = Path(
-        "results"
-    ),
+    quick: Annotated[
+        bool, typer.Option("--quick/--full", help="A look at it in minutes, or all of it.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder of the results. Default: results, for a look results/quick."
+        ),
+    ] = None,
     data_dir: DataDir = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run what is missing of an experiment and write its table as JSON, Markdown and LaTeX.
+    """Run what is missing of an experiment and write its table or figure, and its rows as JSON.
 
-    Every finished cell is kept at once: stop at any time, and run the same command to go on.
+    Every finished cell is kept at once: stop at any time, and run the same command to go on. Datasets
+    that are not on this machine are left out, with a sentence.
 
-    Example: ignn-solver reproduce table3 --dataset mutag --model gin --model ignn-solver
+    Example: ignn-solver reproduce table2 --dataset citeseer --model gcn --model learned
+
+    Example: ignn-solver reproduce all --quick
     """
     from ..experiments.request import Request, experiment
+    from ..experiments.running import run_at_hand
     from ..files import write_json
 
     if name == "list":
-        show_table("Experiments", ["name", "what"], [[n, experiment(n).TITLE] for n in EXPERIMENTS])
+        _list(data_dir)
         return
     request = Request(
         datasets=tuple(dataset or ()),
         models=tuple(model or ()),
         protocols=tuple(protocol or ()),
         folds=folds,
+        trials=trials,
         epochs=epochs,
         seed=seed,
+        hours=hours,
+        memory=memory,
         resume=resume,
-        output=output,
+        output=output or Path("results/quick" if quick else "results"),
         data_dir=data_dir,
         progress=False if quiet else None,
+        quick=quick,
     )
-    try:
-        report = experiment(name).run(request)
-    except KeyboardInterrupt:
-        typer.echo(f"\nstopped; finished cells are in {output}: run it again to go on", err=True)
-        raise
-    typer.echo(report.text)
-    typer.echo(f"written: {', '.join(map(str, report.files))}")
+    if name == "all" and (dataset or model or protocol):
+        raise InputError("`all` is all: leave out --dataset, --model and --protocol")
+    rows: dict[str, list[dict[str, object]]] = {}
+    for one in EXPERIMENTS if name == "all" else (name,):
+        try:
+            report = run_at_hand(experiment(one), request, lambda line: typer.echo(line, err=True))
+        except KeyboardInterrupt:
+            typer.echo(f"\nstopped; finished cells are in {request.output}: run it again", err=True)
+            raise
+        except InputError as error:
+            if name != "all":
+                raise
+            typer.echo(f"{one} is left out: {error}", err=True)
+            continue
+        if report is None:
+            typer.echo(f"{one} is left out: none of its datasets is on this machine", err=True)
+            continue
+        typer.echo(report.text)
+        typer.echo(f"written: {', '.join(map(str, report.files))}")
+        rows[one] = report.rows
     if json is not None:
-        write_json(json, report.rows)
+        write_json(json, rows if name == "all" else rows.get(name, []))
+
+
+def _list(data_dir: Path | None) -> None:
+    from ..experiments.request import experiment
+    from ..experiments.running import at_hand
+
+    lines = []
+    for name in EXPERIMENTS:
+        module = experiment(name)
+        here = [one for one in module.DATASETS if at_hand(one, data_dir)]
+        missing = [one for one in module.DATASETS if one not in here]
+        lines.append([name, module.TITLE, ", ".join(here), ", ".join(missing)])
+    show_table("Experiments", ["name", "what", "data here", "data missing"], lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ import typer
 
 from ..errors import InputError
 from ..models import MODELS
-from .options import DataDir, Json, Quiet, Seed
+from .options import DataDir, Json, Quiet, Seed, TensorBoard
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -66,6 +67,7 @@ def train(
         typer.Option(help="A split of the dataset; for your graph a file, or 0.6/0.2/0.2."),
     ] = None,
     data_dir: DataDir = None,
+    tensorboard: TensorBoard = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
@@ -75,9 +77,10 @@ def train(
     """
     import torch
 
-    from ..models import build
+    from ..models import build, model_class
     from ..recipe import load_recipe
     from ..results import write_results
+    from ..scalars import scalars
     from ..tasks.node import accuracy, fit
 
     started = time.perf_counter()
@@ -87,9 +90,9 @@ def train(
         raise InputError("your graph has no labels to learn from: give them with --labels")
     name = source["dataset"] or (edges.stem if edges else "graph")
     # A file of one's own that happens to be called citeseer.csv is not that dataset.
-    chosen = load_recipe(source["dataset"] or "your own graph", recipe)
+    chosen = load_recipe(source["dataset"] or "your own graph", recipe, model)
     arguments = dict(chosen.model)
-    if model != "ignn":
+    if "kappa" not in inspect.signature(model_class(model)).parameters:
         arguments.pop("kappa", None)
     given = {"hidden_channels": hidden, "kappa": kappa}
     arguments |= {key: value for key, value in given.items() if value is not None}
@@ -102,10 +105,11 @@ def train(
     folder = run or Path("runs") / f"{name.replace(':', '-')}-{model}-{seed}"
     details = {"source": source, "recipe": chosen.source, "training": options, "seed": seed}
     try:
-        result = fit(
-            network, data, run=folder, seed=seed, resume=resume, solver=solver,
-            progress=False if quiet else None, details=details, **options,
-        )  # fmt: skip
+        with scalars(tensorboard) as written:
+            result = fit(
+                network, data, run=folder, seed=seed, resume=resume, solver=solver,
+                progress=False if quiet else None, details=details, on_epoch=written.epoch, **options,
+            )  # fmt: skip
     except KeyboardInterrupt:
         typer.echo(
             f"ignn-solver: interrupted; what was reached is kept in {folder}: "

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from ..errors import InputError
 from . import EXPERIMENTS
@@ -21,24 +21,32 @@ class Request:
         models: Names; empty for all.
         protocols: Names; empty for all.
         folds: Folds of a cross-validation, where there is one.
+        trials: Seeds, where an experiment is repeated with several.
         epochs: Epochs, instead of those of the recipes.
         seed: Seed of everything random.
+        hours: Most hours of one training, where that is limited.
+        memory: Most gibibytes that one training may take, where that is limited.
         resume: Whether finished cells of an earlier run count; else they are run again.
         output: Folder of the results.
         data_dir: Where datasets lie.
         progress: Show a progress bar; by default on a terminal.
+        quick: Whether a look at the thing is enough: few datasets, folds, updates and rounds.
     """
 
     datasets: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
     folds: int = 10
+    trials: int = 5
     epochs: int | None = None
     seed: int = 0
+    hours: float = 1.0
+    memory: float = 12.0
     resume: bool = True
     output: Path = Path("results")
     data_dir: Path | None = None
     progress: bool | None = None
+    quick: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,9 +65,17 @@ class Report:
 
 
 class Experiment(Protocol):
-    """A module that reproduces one table or figure."""
+    """A module that reproduces one table or figure.
+
+    Attributes:
+        TITLE: One line for the list.
+        DATASETS: Titles of its datasets by their names.
+        QUICK: Fields of the request, such as ``datasets``, where a quick look has other defaults.
+    """
 
     TITLE: str
+    DATASETS: Mapping[str, str]
+    QUICK: Mapping[str, Any]
 
     def run(self, request: Request) -> Report:
         """Run what is missing and write the results."""

@@ -33,6 +33,7 @@ DATASETS = {
     "proteins": "PROTEINS",
     "nci1": "NCI1",
 }
+QUICK = {"datasets": ("mutag",), "folds": 3, "epochs": 10}
 #: Every model sees one-hot node labels and degrees, and no coordinates.
 FEATURES = {"degree": True, "attributes": False}
 _DIGITS = 5

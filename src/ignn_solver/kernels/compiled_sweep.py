@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
 from numba import prange
-from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
+from .blocks import multiply
+from .compiled import _threads
 from .rowwise import CODES, PARALLEL, SCALED, fetch_ahead, finish, gather
 
 if TYPE_CHECKING:
     from ..sparse import SparseMatrix
-
-_blas = ThreadpoolController().select(internal_api="openblas")
-
-
-def blas_alone() -> AbstractContextManager[Any]:
-    """Keep scipy's BLAS, which numba calls for products, from starting threads that fight with ours."""
-    return _blas.limit(limits=1)
 
 
 @numba.njit(**PARALLEL)
@@ -42,7 +35,7 @@ def _sweep(  # type: ignore[no-untyped-def]
                     row, projected, col, value, edges[0], edges[1], first, begin, new, old, ahead
                 )
                 residual_sq[i], value_sq[i] = finish(row, z[i], scale[i], code)
-            np.dot(out[begin:end], weight, projected[new + begin : new + end])
+            multiply(out, begin, end, weight, projected, new)
 
 
 def sweep(
@@ -60,17 +53,15 @@ def sweep(
     out: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """One sweep; see ``kernels.sweep``."""
-    # The product of a block goes to OpenBLAS, which must not be called from several OpenMP threads.
-    numba.set_num_threads(1)
+    _threads()
     z, bias, weight = z.contiguous(), bias.contiguous(), weight.contiguous()
     code = SCALED if scale is not None else CODES[activation or "relu"]
     factor = bias if scale is None else scale.contiguous()
     residual_sq, value_sq = z.new_empty(2, z.shape[0])
     rowptr, col, value = matrix.arrays
-    with blas_alone():
-        _sweep(
-            rowptr, col, value, projected.numpy(), old, new, weight.numpy(), bias.numpy(),
-            z.numpy(), out.numpy(), residual_sq.numpy(), value_sq.numpy(), chunks, block, code,
-            factor.numpy(), fetch_ahead(bias.numpy()),
-        )  # fmt: skip
+    _sweep(
+        rowptr, col, value, projected.numpy(), old, new, weight.numpy(), bias.numpy(), z.numpy(),
+        out.numpy(), residual_sq.numpy(), value_sq.numpy(), chunks, block, code, factor.numpy(),
+        fetch_ahead(bias.numpy()),
+    )  # fmt: skip
     return out, residual_sq, value_sq

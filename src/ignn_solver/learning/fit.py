@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
+from ..ordering import settle_order
 from ..solvers.learned import Learned
 from ..solvers.mixed import MixedAnderson
 from ..solving import solve
@@ -19,7 +20,7 @@ from .initializer import initializer as make_initializer
 from .losses import LossWeights
 from .mixer import Mixer
 from .momentum import MomentumOptions, fit_momentum
-from .unroll import UnrollOptions, train_unrolled
+from .unroll import OnUpdate, UnrollOptions, train_unrolled
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -49,6 +50,7 @@ def fit_solver(
     steps: int | None = None,
     seed: int = 0,
     progress: bool | None = None,
+    on_update: OnUpdate | None = None,
     **options: Any,
 ) -> LearnedSolver:
     """Learn a solver for this model on this graph; no labels are used.
@@ -61,6 +63,8 @@ def fit_solver(
         steps: Steps with parameters of their own (``"learned"``), or unrolled in training (K).
         seed: Makes everything random.
         progress: Show a progress bar; by default on a terminal.
+        on_update: Called after each update of the presets that are trained, with its number and the
+            loss and errors then; ``"learned"`` has none.
         **options: For ``"learned"``: ``rank``, ``ridge``, ``degree``, ``base``. For the others: ``mixer``,
             ``initializer``, ``window``, ``compressed``, ``hidden``, ``scope``, ``density``,
             ``sparsifier``, ``iterations``, ``lr``, ``lambda_reconstruction``, ``lambda_initial``,
@@ -84,7 +88,7 @@ def fit_solver(
     else:
         learned = _new_mixed(f, preset, seed, steps, dict(PAPER_PRESETS[preset]), options)
         unrolled = _unroll_options(steps, seed, options)
-        history = train_unrolled(learned, f, solution, unrolled, progress)
+        history = train_unrolled(learned, f, solution, unrolled, progress, on_update)
         learned.details["history"] = [entry["last_error"] for entry in history]
     learned.details["seconds"] = time.perf_counter() - started
     return learned
@@ -97,6 +101,7 @@ def equilibrium(model: IGNN | GraphIGNN, data: Data) -> tuple[EquilibriumMap, Te
     with torch.no_grad():
         f = model.equilibrium_map(data).detach()
     model.train(training)
+    settle_order(f.adjacency, f.bias.shape[1])
     return f, solve(f, tol=_TOLERANCE).value
 
 

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from .. import kernels
 from ..equilibrium import EquilibriumMap, FeatureMap
 from ..errors import InputError
-from ..solvers.learned import Learned, assemble, powers
+from ..memory import Pool
+from ..solvers.learned import Learned, assemble, first_guess, powers
 from ..sweeping import SweepMap
 
-_MAX_ROWS = 65_536
+#: On larger graphs the matrices are fitted on this many rows.
+MAX_ROWS = 65_536
 _CHUNK = 16_384
 
 
@@ -58,22 +61,22 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
     rank = 0 if rank >= f.weight.shape[0] else rank
     stepped = SweepMap(f) if options.base == "sweep" else f
     spectral_start, spectral = _fit_polynomials(stepped, solution, rows, options)
-    base = f.start()
-    regressors = torch.cat([base, f.bias], 1)
-    start = _least_squares(regressors[rows], (solution - base)[rows], options.ridge)
-    z = f.into_range_(torch.addmm(base, regressors, start))
-    previous, lefts, rights = z, [], []
+    base, target = f.start(), solution[rows]
+    regressors = torch.cat([base[rows], f.bias[rows]], 1)
+    start = _least_squares(regressors, target - base[rows], options.ridge)
+    z = first_guess(f, base, start)
+    del base
+    previous, lefts, rights, pool = z, [], [], Pool(z)
     for _ in range(options.steps):
         fz = stepped.evaluate(z).value
-        regressors = torch.cat([fz - z, z - previous], 1)
-        used = regressors[rows]
-        matrix = _least_squares(used, (solution - fz)[rows], options.ridge)
-        left, right = _factors(matrix, used, rank)
+        image, point = fz[rows], z[rows]
+        regressors = torch.cat([image - point, point - previous[rows]], 1)
+        matrix = _least_squares(regressors, target - image, options.ridge)
+        left, right = _factors(matrix, regressors, rank)
         lefts.append(left)
         rights.append(right)
-        mixed = regressors @ left
-        proposed = fz + (mixed if rank == 0 else mixed @ right)
-        previous, z = z, f.into_range_(proposed)
+        proposed = kernels.mix(z, fz, previous, left, right, pool.take(), f.into_range_)
+        previous, z = z, proposed
     return Learned(
         weight=f.weight.detach().clone(),
         start=start,
@@ -102,10 +105,10 @@ def choose_rank(f: EquilibriumMap) -> int:
 
 
 def _rows(count: int, seed: int) -> Tensor:
-    if count <= _MAX_ROWS:
+    if count <= MAX_ROWS:
         return torch.arange(count)
     generator = torch.Generator().manual_seed(seed)
-    return torch.randperm(count, generator=generator)[:_MAX_ROWS].sort().values
+    return torch.randperm(count, generator=generator)[:MAX_ROWS].sort().values
 
 
 def _gram(left: Tensor, right: Tensor) -> Tensor:
@@ -138,30 +141,30 @@ def _fit_polynomials(
     f: FeatureMap, solution: Tensor, rows: Tensor, options: MomentumOptions
 ) -> tuple[Tensor, Tensor]:
     """The same fit with each matrix a polynomial in W: few numbers, which follow W as it changes."""
-    base = f.start()
+    base, target = f.start(), solution[rows]
     stack = powers(f, base, options.degree)
-    pair = (base, f.bias)
-    start = _fit_coefficients(pair, stack, solution - base, rows)
-    z = f.into_range_(torch.addmm(base, torch.cat(pair, 1), assemble(start, stack)))
+    start = _fit_coefficients((base[rows], f.bias[rows]), stack, target - base[rows])
+    z = first_guess(f, base, assemble(start, stack))
+    del base
     stack = powers(f, z, options.degree)
-    previous, found = z, []
+    previous, found, pool = z, [], Pool(z)
     for _ in range(options.steps):
         fz = f.evaluate(z).value
-        pair = (fz - z, z - previous)
-        coefficients = _fit_coefficients(pair, stack, solution - fz, rows)
+        image, point = fz[rows], z[rows]
+        pair = (image - point, point - previous[rows])
+        coefficients = _fit_coefficients(pair, stack, target - image)
         found.append(coefficients)
-        proposed = torch.addmm(fz, torch.cat(pair, 1), assemble(coefficients, stack))
-        previous, z = z, f.into_range_(proposed)
+        whole = assemble(coefficients, stack)
+        none = whole.new_empty(0, whole.shape[1])
+        proposed = kernels.mix(z, fz, previous, whole, none, pool.take(), f.into_range_)
+        previous, z = z, proposed
     return start, torch.stack(found)
 
 
-def _fit_coefficients(
-    pair: tuple[Tensor, Tensor], stack: Tensor, target: Tensor, rows: Tensor
-) -> Tensor:
+def _fit_coefficients(pair: tuple[Tensor, Tensor], stack: Tensor, target: Tensor) -> Tensor:
     # <X P_i, Y P_j> is <X^T Y, P_i P_j^T>: two d x d products instead of n x d ones for every power.
-    parts = [one[rows] for one in pair]
-    grams = [[_gram(one, other) for other in parts] for one in parts]
-    targets = [_gram(one, target[rows]) for one in parts]
+    grams = [[_gram(one, other) for other in pair] for one in pair]
+    targets = [_gram(one, target) for one in pair]
     degrees = stack.shape[0]
     basis = stack.double()
     size = 2 * degrees

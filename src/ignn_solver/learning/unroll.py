@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from ..solvers.mixed import MixedAnderson
 
 _GIB = 2**30
+
+#: Called after an update of a solver with its number, and the loss and errors then.
+OnUpdate = Callable[[int, dict[str, float]], None]
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,7 @@ def train_unrolled(
     solution: Tensor,
     options: UnrollOptions,
     progress: bool | None = None,
+    on_update: OnUpdate | None = None,
 ) -> list[dict[str, float]]:
     """Train the initializer and the mixer of ``solver``, in place.
 
@@ -107,6 +112,7 @@ def train_unrolled(
         solution: Its equilibrium, from a classical solver.
         options: How to train.
         progress: Show a progress bar.
+        on_update: Called after each iteration with its number and entry.
 
     Returns:
         One entry an iteration: the loss, and the relative errors of the guess and the last iterate.
@@ -141,4 +147,6 @@ def train_unrolled(
             }
             history.append(entry)
             shown.update(iteration + 1, f"error {entry['last_error']:.2e}")
+            if on_update is not None:
+                on_update(iteration, entry)
     return history

@@ -54,7 +54,7 @@ class IGNN(NodeClassifier):
         dropout: Dropout on the states before the head, in training.
         input_dropout: Dropout on the features, in training; as ``dropout`` by default.
         **options: Passed to :class:`IGNNConv`: ``parametrization``, ``activation``,
-            ``propagate_input``, ``tol``, ``max_evals``, ...
+            ``propagate_input``, ``unit_features``, ``tol``, ``max_evals``, ...
 
     Example:
         >>> model = IGNN(64, 32, 10, kappa=0.8)

@@ -37,6 +37,7 @@ class IGNNConv(nn.Module):
         propagate_input: Whether b passes through the graph once, as in IGNN's released code.
         bias: Whether b has a bias.
         dropout: Dropout on the features, in training.
+        unit_features: Whether a node's features are scaled to length 1 first.
         undirected: Whether to use every edge in both directions.
         solver: The forward solver; plain iteration by default.
         backward_solver: The backward solver; plain iteration by default.
@@ -66,6 +67,7 @@ class IGNNConv(nn.Module):
         propagate_input: bool = False,
         bias: bool = True,
         dropout: float = 0.0,
+        unit_features: bool = False,
         undirected: bool = True,
         solver: Solver | None = None,
         backward_solver: Solver | None = None,
@@ -84,7 +86,7 @@ class IGNNConv(nn.Module):
         self.tol = tol
         self.max_evals = max_evals
         self.weight = make_weight(parametrization, out_channels, kappa)
-        self.input = FeatureLinear(in_channels, out_channels, bias, dropout)
+        self.input = FeatureLinear(in_channels, out_channels, bias, dropout, unit_features)
         #: The last solve, forward and backward: what it took, and where the next one may start.
         self.last_solution: Solution | None = None
         self.last_backward: BackwardSolve | None = None

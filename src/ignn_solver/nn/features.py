@@ -41,6 +41,15 @@ def _check_finite(x: Tensor) -> None:
         )
 
 
+def _sparse(x: Tensor, dtype: torch.dtype, unit: bool) -> SparseMatrix:
+    matrix = SparseMatrix.from_torch(x).to(dtype)
+    if not unit:
+        return matrix
+    row = matrix.row.long()
+    squares = matrix.value.new_zeros(matrix.shape[0]).index_add_(0, row, matrix.value.square())
+    return matrix.with_value(matrix.value / squares.sqrt().clamp_min(1e-12)[row])
+
+
 class FeatureLinear(nn.Module):
     r""":math:`X \Omega + \text{bias}` for dense or sparse (CSR) features, with dropout on X.
 
@@ -49,13 +58,20 @@ class FeatureLinear(nn.Module):
         out_features: Columns of the result.
         bias: Whether to add a bias.
         dropout: Probability of dropping an entry of X in training.
+        unit: Whether every row of X is scaled to length 1 first; a row of zeros stays one.
     """
 
     def __init__(
-        self, in_features: int, out_features: int, bias: bool = True, dropout: float = 0.0
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        dropout: float = 0.0,
+        unit: bool = False,
     ) -> None:
         super().__init__()
         self.dropout = dropout
+        self.unit = unit
         self.weight = nn.Parameter(torch.empty(in_features, out_features))
         self.bias = nn.Parameter(torch.empty(out_features)) if bias else None
         self.reset_parameters()
@@ -70,10 +86,13 @@ class FeatureLinear(nn.Module):
         """From ``n x in_features``, dense or sparse, to dense ``n x out_features``."""
         if x.layout == torch.strided:
             dense = x.to(self.weight.dtype)
+            if self.unit:
+                dense = F.normalize(dense)
             result = F.dropout(dense, self.dropout, self.training) @ self.weight
         else:
             dtype = self.weight.dtype
-            matrix = _sparse_features.get(x, lambda: SparseMatrix.from_torch(x).to(dtype), dtype)
+            key = (dtype, self.unit)
+            matrix = _sparse_features.get(x, lambda: _sparse(x, dtype, self.unit), key)
             if self.training and self.dropout > 0:
                 # Made first, so that every epoch's matrix shares the order of its transpose.
                 _ = matrix.transpose

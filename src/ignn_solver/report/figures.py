@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..files import replacing
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..solving import Solution
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 #: Where a residual of exactly zero is drawn: it has no logarithm.
 _ZERO = 1e-16
+#: Room for a label of a legend: for its line, and for each letter.
+_HANDLE_INCHES, _LETTER_INCHES = 0.65, 0.068
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
@@ -56,6 +59,28 @@ def save(figure: Figure, path: Path) -> Path:
     with replacing(path) as temporary:
         figure.savefig(temporary, format=path.suffix.lstrip(".") or "png")
     return path
+
+
+def save_all(figure: Figure, path: Path) -> list[Path]:
+    """Write a figure as PNG and as PDF; ``path`` has no ending."""
+    return [save(figure, path.with_name(path.name + ending)) for ending in (".png", ".pdf")]
+
+
+def legend_above(figure: Figure, axis: Axes) -> None:
+    """One legend for all panels, above them, where it covers nothing."""
+    handles, labels = axis.get_legend_handles_labels()
+    widest = _HANDLE_INCHES + _LETTER_INCHES * max(map(len, labels))
+    columns = max(1, int(figure.get_figwidth() / widest))
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns)
+
+
+def plain_ticks(axis: Axes) -> None:
+    """Ticks of a logarithmic y-axis at 1, 2 and 5, written out: for less than some three decades."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter(NullFormatter())
 
 
 def convergence(curves: dict[str, Solution], tol: float, path: Path, title: str) -> Path:

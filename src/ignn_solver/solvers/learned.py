@@ -36,6 +36,13 @@ def powers(f: FeatureMap, start: Tensor, degree: int) -> Tensor:
     return torch.stack(stack)
 
 
+def first_guess(f: FeatureMap, base: Tensor, start: Tensor) -> Tensor:
+    """The first point ``base + [base, b] @ start``, clamped to what f can take, ``n x d``."""
+    width = base.shape[1]
+    guess = torch.addmm(base, base, start[:width])
+    return f.into_range_(guess.addmm_(f.bias, start[width:]))
+
+
 @dataclass
 class Momentum:
     """The state of a solve: the matrices of each step, which one it is at, and where it was before."""
@@ -120,8 +127,7 @@ class Learned:
         if not self._knows(f):
             stack = powers(f, base, self.spectral_start.shape[1] - 1)
             start = assemble(self.spectral_start, stack)
-        guess = torch.addmm(base, base, start[: self.width])
-        return f.into_range_(guess.addmm_(f.bias, start[self.width :])), 0
+        return first_guess(f, base, start), 0
 
     def init(self, f: FixedPointMap, z0: Tensor) -> Momentum:
         """The matrices of each step: as fitted, or rebuilt where W has changed since."""

@@ -78,6 +78,8 @@ class MixedAnderson:
     details: dict[str, Any] = field(default_factory=dict)
 
     kind = "mixed"
+    #: Initializers may read the features of the nodes, and the sparsified graph is kept for their order.
+    any_order = False
 
     @property
     def num_parameters(self) -> int:

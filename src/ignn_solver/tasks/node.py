@@ -76,6 +76,7 @@ def fit(
     resume: bool = False,
     progress: bool | None = None,
     on_epoch: Callable[[int, dict[str, float]], None] | None = None,
+    on_scores: Callable[[Tensor], None] | None = None,
     details: dict[str, Any] | None = None,
 ) -> FitResult:
     """Train a classifier of nodes; afterwards it has the weights of its best validation epoch.
@@ -99,6 +100,8 @@ def fit(
         resume: Go on from ``run`` where an earlier training stopped.
         progress: Show a progress bar; by default on a terminal.
         on_epoch: Called after each epoch with its number and history entry.
+        on_scores: Called in each epoch with the scores of every node that validation looked at,
+            ``n x num_classes``.
         details: Kept in the run's ``config.json``.
 
     Returns:
@@ -111,7 +114,7 @@ def fit(
     check_training_data(data, model.num_classes)
     alternating = _alternating(model, data, solver)
     folder = Path(run) if run else None
-    training = _Training(model, data, lr, weight_decay, loss, folder, alternating)
+    training = _Training(model, data, lr, weight_decay, loss, folder, alternating, on_scores)
     torch.manual_seed(seed)
     with _prepared(model, warm_start):
         if folder is not None:
@@ -181,9 +184,10 @@ class _Training:
         loss: str,
         folder: Path | None,
         alternating: Alternating | None,
+        on_scores: Callable[[Tensor], None] | None = None,
     ) -> None:
         self.model, self.data, self.loss, self.folder = model, data, loss, folder
-        self.alternating = alternating
+        self.alternating, self.on_scores = alternating, on_scores
         self.optimizer = torch.optim.Adam(model.parameters(), lr=lr, weight_decay=weight_decay)
         self.train_mask, self.val_mask = mask(data, "train"), mask(data, "val")
         self.result = FitResult()
@@ -214,7 +218,10 @@ class _Training:
         trained = time.perf_counter()
         with torch.no_grad():
             model.eval()
-            scores = model(data)[self.val_mask]
+            scores = model(data)
+            if self.on_scores is not None:
+                self.on_scores(scores)
+            scores = scores[self.val_mask]
             labels = data.y[self.val_mask]
             val_loss = float(loss_function(self.loss, scores, labels))
             val_accuracy = float((scores.argmax(-1) == labels).double().mean())
@@ -298,6 +305,16 @@ class _Training:
             ) from error
         if isinstance(self.model, IGNN) and self.model.warm_start is not None:
             self.model.warm_start.states = part("warm.")
+
+
+def read_result(folder: str | Path) -> FitResult:
+    """What the training of the run in ``folder`` reached, as ``fit`` returned it."""
+    path = Path(folder) / RESUME
+    _, kept = load_tensors(path, "checkpoint to resume from")
+    try:
+        return FitResult(**kept["result"])
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path} holds no result of a training ({error}): train anew") from error
 
 
 @torch.no_grad()

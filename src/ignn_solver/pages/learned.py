@@ -1,0 +1,92 @@
+"""Tables of ``benchmarks/learned_solver.py``: evaluations saved, cost of the fit, what it survives."""
+
+from __future__ import annotations
+
+from .table import Row, averaged, markdown, ordered, shown, titled
+
+TOLERANCES = (1e-2, 1e-3, 1e-4)
+MISSED = "not reached"
+
+
+def evaluations(content: Row, tol: float) -> str:
+    """Mean evaluations of each solver on each dataset, with the share of plain iteration's."""
+    rows = content["rows"]
+    solvers = ordered(rows, "solver")
+    body = []
+    for dataset in ordered(rows, "dataset"):
+        line = [titled(dataset)]
+        for solver in solvers:
+            chosen = {"dataset": dataset, "solver": solver, "tol": tol}
+            text = shown(averaged(rows, "evals", **chosen), ".1f", MISSED)
+            share = averaged(rows, "share_of_picard", **chosen)
+            line.append(text if share is None or solver == "picard" else f"{text} ({share:.0%})")
+        body.append(line)
+    return markdown([f"to {tol:g}", *solvers], body)
+
+
+def transfer(content: Row) -> str:
+    """Share of plain iteration's evaluations after a change, at 1e-3."""
+    rows = content["rows"]
+    cases = ordered(rows, "case")
+    body = []
+    for dataset in ordered(rows, "dataset"):
+        shares = [
+            averaged(rows, "share_of_picard", dataset=dataset, case=case, tol=1e-3)
+            for case in cases
+        ]
+        body.append([titled(dataset), *(shown(share, ".0%") for share in shares)])
+    return markdown(["share of plain iteration's evaluations, 1e-3", *cases], body)
+
+
+def cost(content: Row) -> str:
+    """Seconds and parameters of the fits, beside those of the model."""
+    rows = content["rows"]
+    forms = {
+        "seconds": ".2f",
+        "share_of_training": ".1%",
+        "parameters": ",.0f",
+        "share_of_parameters": ".1%",
+    }
+    body = []
+    for dataset in ordered(rows, "dataset"):
+        for solver in ordered(rows, "solver"):
+            values = {name: averaged(rows, name, dataset=dataset, solver=solver) for name in forms}
+            figures = [shown(values[name], form) for name, form in forms.items()]
+            body.append([titled(dataset), solver, *figures])
+    header = ["dataset", "solver", "seconds", "of the training", "parameters", "of the model's"]
+    return markdown(header, body)
+
+
+def ablation(content: Row) -> str:
+    """Evaluations of every variant, averaged over seeds, per dataset."""
+    rows = content["rows"]
+    body = []
+    for dataset in ordered(rows, "dataset"):
+        for solver in ordered(rows, "solver"):
+            counts = [
+                averaged(rows, "evals", dataset=dataset, solver=solver, tol=tol)
+                for tol in TOLERANCES
+            ]
+            body.append([titled(dataset), solver, *(shown(n, ".1f", MISSED) for n in counts)])
+    return markdown(["dataset", "variant", "1e-2", "1e-3", "1e-4"], body)
+
+
+def alternating(content: Row) -> str:
+    """Validation accuracy, time and evaluations of the two ways to train."""
+    rows = content["rows"]
+    scales = {
+        "val_accuracy": (100, ".1f"),
+        "seconds": (1, ".1f"),
+        "seconds_per_epoch": (1000, ".0f"),
+        "evaluations_per_epoch": (1, ".1f"),
+    }
+    body = []
+    for dataset in ordered(rows, "dataset"):
+        for training in ordered(rows, "training"):
+            line = [titled(dataset), training]
+            for name, (scale, form) in scales.items():
+                value = averaged(rows, name, dataset=dataset, training=training)
+                line.append(shown(None if value is None else scale * value, form))
+            body.append(line)
+    header = ["dataset", "training", "validation %", "seconds", "ms an epoch"]
+    return markdown([*header, "evaluations an epoch"], body)

@@ -1,0 +1,74 @@
+"""Tables of ``ignn-solver bench``: time to the same residual, ours against everyone's."""
+
+from __future__ import annotations
+
+from ..benchmark.contenders import CLASSICAL, NAMES, PEERS, PUBLISHED
+from .table import MARK, Row, Rows, markdown, ordered, shown, where
+
+
+def speedups(content: Row) -> str:
+    """For each dataset the learned solver's time, and how many times less it is than its rivals'."""
+    body = []
+    for dataset, rows in by_dataset(content).items():
+        times = {row["solver"]: row["ms"] for row in rows}
+        if "learned" not in times:
+            continue
+        (learned,) = where(rows, solver="learned")
+        line = [_title(content, dataset), f"{learned['ms']:.2f}", f"{learned['evals']}"]
+        for rivals in (CLASSICAL, PEERS, (PUBLISHED,)):
+            line.append(_against(times, rivals))
+        body.append([*line, f"{learned['certified']:.1%}"])
+    header = ["dataset", "learned, ms", "evaluations", "speed-up: fastest classical"]
+    return markdown([*header, "torchdeq's best", "IGNN as published", "certified"], body)
+
+
+def _against(times: dict[str, float], rivals: tuple[str, ...]) -> str:
+    """How many times faster than the fastest of these, which is named when there are several."""
+    met = {name: times[name] for name in rivals if name in times}
+    if not met:
+        return "-"
+    fastest = min(met, key=lambda name: met[name])
+    ratio = f"{met[fastest] / times['learned']:.2f}"
+    return ratio if len(rivals) == 1 else f"{ratio} ({fastest.removeprefix('torchdeq-')})"
+
+
+def times(content: Row) -> str:
+    """Milliseconds and evaluations of everyone; the fastest to the tolerance in bold."""
+    grouped = by_dataset(content)
+    solvers = [name for name in NAMES if any(where(rows, solver=name) for rows in grouped.values())]
+    fastest = {dataset: min(row["ms"] for row in rows) for dataset, rows in grouped.items()}
+    body = []
+    for name in solvers:
+        line = [name]
+        for dataset, rows in grouped.items():
+            found = where(rows, solver=name)
+            text = f"{found[0]['ms']:.2f} ({found[0]['evals']})" if found else "missed"
+            best = found and found[0]["ms"] == fastest[dataset]
+            line.append(f"**{text}**" if best else text)
+        body.append(line)
+    return markdown(["ms (evaluations)", *(_title(content, name) for name in grouped)], body)
+
+
+def certified(content: Row) -> str:
+    """Stopping at a proof against stopping at a residual: time, evaluations, what is proven."""
+    body = []
+    for dataset, rows in by_dataset(content).items():
+        for name in ("learned", "learned-certified"):
+            for row in where(rows, solver=name):
+                figures = [f"{row['ms']:.2f}", f"{row['evals']}", f"{row['certified']:.1%}"]
+                accuracy = shown(row.get("accuracy"), ".2%")
+                body.append([_title(content, dataset), name, *figures, accuracy])
+    return markdown(["dataset", "solver", "ms", "evaluations", "certified", "accuracy"], body)
+
+
+def by_dataset(content: Row) -> dict[str, Rows]:
+    """The rows of each dataset; a file of one dataset names it at its top."""
+    rows = content["rows"]
+    if "datasets" not in content:
+        return {content["dataset"]: rows}
+    return {dataset: where(rows, dataset=dataset) for dataset in ordered(rows, "dataset")}
+
+
+def _title(content: Row, dataset: str) -> str:
+    heads = content.get("datasets", [content])
+    return dataset + "".join(MARK for head in where(heads, dataset=dataset) if head["stand_in"])
