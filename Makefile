@@ -49,6 +49,7 @@ bench-all: bench
 	$(BIN)/python benchmarks/roofline.py
 	$(BIN)/ignn-solver bench all --json results/bench.json
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/nci1_inference.py
 
 clean:
 	rm -rf .venv demo build dist .pytest_cache .ruff_cache .mypy_cache

@@ -95,6 +95,18 @@ def test_a_batch_sums_and_spreads_graph_by_graph():
     assert single.sum_per_graph(torch.ones(7, 2)).tolist() == [[7, 7]]
 
 
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_sums_are_right_where_a_graph_has_no_node(shape):
+    batch = torch.tensor([0, 0, 2, 3, 3, 3])
+    loops = torch.arange(6).repeat(2, 1)
+    adjacency = Adjacency.from_edge_index(loops, batch=batch)
+    x = torch.randn(6, *shape)
+    expected = torch.stack([x[batch == graph].double().sum(0) for graph in range(4)])
+    torch.testing.assert_close(adjacency.sum_per_graph(x), expected)
+    whole = Adjacency.from_edge_index(loops, batch=batch.clamp_min(1) - 1)
+    torch.testing.assert_close(whole.sum_per_graph(x), expected[[0, 2, 3]])
+
+
 def test_a_pyg_batch_is_block_diagonal():
     parts = [
         Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2),

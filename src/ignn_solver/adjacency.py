@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -162,6 +163,12 @@ class Adjacency:
             return torch.tensor([self.num_nodes], device=self.matrix.device)
         return torch.bincount(self.graph, minlength=self.num_graphs)
 
+    @cached_property
+    def _first_nodes(self) -> np.ndarray | None:
+        """The first node of each graph; ``None`` where a graph has no node."""
+        sizes = self.graph_sizes.cpu().numpy()
+        return np.cumsum(sizes) - sizes if (sizes > 0).all() else None
+
     def sum_per_graph(self, x: Tensor) -> Tensor:
         """Sum over the nodes of each graph, in float64: from ``n`` (or ``n x d``) to ``num_graphs (x d)``.
 
@@ -169,6 +176,10 @@ class Adjacency:
         """
         if self.graph is None:
             return x.sum(0, keepdim=True, dtype=torch.float64)
+        if x.device.type == "cpu" and self._first_nodes is not None:
+            # The rows of a graph lie together: adding them so is faster than by index.
+            rows = x.detach().to(torch.float64).numpy()
+            return torch.from_numpy(np.add.reduceat(rows, self._first_nodes, axis=0))
         total = x.new_zeros(self.num_graphs, *x.shape[1:], dtype=torch.float64)
         return total.index_add_(0, self.graph, x.to(torch.float64))
 

@@ -26,8 +26,8 @@ class Loop:
         f: The map.
         tol: Relative residual at which a graph is done.
         guard: Watches the proposed steps, or ``None``.
-        sweeps: The map to step with instead of f, or ``None``. Then f itself is evaluated when that is
-            expected to be the last evaluation, and a graph is done only by a residual of f.
+        sweeps: The map to step with instead of f, or ``None``. Then f itself is evaluated for the graphs for
+            which that is expected to be the last evaluation; a graph is done only by a residual of f.
 
     Attributes:
         residuals: Lowest relative residual of each graph so far.
@@ -52,7 +52,7 @@ class Loop:
         self.seconds: list[float] = []
         self._started = time.perf_counter()
         self._kept: Evaluation | None = None
-        self._kept_of_f = False
+        self._kept_of_f = np.zeros(graphs, dtype=bool)
         self._floor = np.zeros(graphs)
         self._buffers: list[Tensor] = []
 
@@ -78,7 +78,7 @@ class Loop:
         Returns:
             The image of z.
         """
-        of_f = self.sweeps is None or last or self._expects_to_finish()
+        of_f = self._ending(last)
         evaluation = self._evaluated(z, of_f)
         total = self._per_graph(evaluation.residual_sq)
         size = self._per_graph(evaluation.value_sq)
@@ -111,39 +111,53 @@ class Loop:
         """Numbers of each graph as a tensor where the states are."""
         return torch.from_numpy(numbers).to(self.f.bias.device)
 
-    def _evaluated(self, z: Tensor, of_f: bool) -> Evaluation:
+    def _evaluated(self, z: Tensor, of_f: np.ndarray) -> Evaluation:
+        """Evaluate f for the graphs in ``of_f``, and sweep the others; who stopped goes with the rest."""
         spare = self._spare(z)
         if self.sweeps is None:
             return self.f.evaluate(z, spare)
-        return self.sweeps.measure(z, spare) if of_f else self.sweeps.evaluate(z, spare)
+        wanted = of_f[self.active]
+        if wanted.all():
+            return self.sweeps.measure(z, spare)
+        if not wanted.any():
+            return self.sweeps.evaluate(z, spare)
+        # Both are needed: what one graph gets must not depend on when its batch-mates end.
+        return self._chosen(of_f, self.sweeps.measure(z), self.sweeps.evaluate(z, spare))
 
-    def _expects_to_finish(self) -> bool:
-        """Whether the next residuals will meet the tolerance if they fall as they did last."""
+    def _chosen(self, graphs: np.ndarray, first: Evaluation, second: Evaluation) -> Evaluation:
+        """``first`` for these graphs, ``second`` for the others."""
+        chosen = self.adjacency.spread(self.tensor(graphs))
+        return Evaluation(
+            torch.where(chosen.unsqueeze(-1), first.value, second.value),
+            torch.where(chosen, first.residual_sq, second.residual_sq),
+            torch.where(chosen, first.value_sq, second.value_sq),
+        )
+
+    def _ending(self, last: bool) -> np.ndarray:
+        """The graphs whose next residual is one of f: those that meet the tolerance if it falls as it did last."""
+        if self.sweeps is None or last:
+            return np.ones_like(self.active)
         if len(self.trace) < 2:
-            return False
-        before, now = (one[self.active] for one in self.trace[-2:])
-        return bool((now * np.minimum(now, before) <= self.tol * before).all())
+            return np.zeros_like(self.active)
+        before, now = self.trace[-2:]
+        with np.errstate(invalid="ignore"):
+            expected: np.ndarray = now * np.minimum(now, before) <= self.tol * before
+        return expected
 
     def _per_graph(self, per_node: Tensor) -> np.ndarray:
         return self.adjacency.sum_per_graph(per_node).cpu().numpy()
 
-    def _improves(self, evaluation: Evaluation, relative: np.ndarray, of_f: bool) -> np.ndarray:
+    def _improves(
+        self, evaluation: Evaluation, relative: np.ndarray, of_f: np.ndarray
+    ) -> np.ndarray:
         """Keep the evaluation for the graphs whose best it is; which graphs these are."""
-        lower = relative < self.residuals
-        if of_f != self._kept_of_f:
-            # What f itself gave is never given up for a sweep, and takes the place of any.
-            lower[:] = of_f
-        lower &= self.active
-        self._kept_of_f |= of_f
+        # What f itself gave is never given up for a sweep, and takes the place of any.
+        lower = np.where(of_f == self._kept_of_f, relative < self.residuals, of_f) & self.active
+        self._kept_of_f = self._kept_of_f | of_f
         if self._kept is None or lower.all():
             self._kept = evaluation
         elif lower.any():
-            chosen = self.adjacency.spread(self.tensor(lower))
-            self._kept = Evaluation(
-                torch.where(chosen.unsqueeze(-1), evaluation.value, self._kept.value),
-                torch.where(chosen, evaluation.residual_sq, self._kept.residual_sq),
-                torch.where(chosen, evaluation.value_sq, self._kept.value_sq),
-            )
+            self._kept = self._chosen(lower, evaluation, self._kept)
         return lower
 
     def _spare(self, z: Tensor) -> Tensor:

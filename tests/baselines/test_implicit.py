@@ -117,7 +117,7 @@ def test_ignn_original_is_projected_before_each_training_step(graph):
 def test_mignn_is_the_dense_equilibrium(graph, dense, options):
     model = MIGNN(6, 4, 3, **options, **TIGHT).double().eval()
     injected = dense @ model.input(graph.x)
-    expected = equilibrium_by_brute_force(dense, model.weight(), injected)
+    expected = equilibrium_by_brute_force(dense, model.layer.weight(), injected)
     torch.testing.assert_close(model.equilibrium(graph), expected, rtol=1e-8, atol=1e-9)
 
 
@@ -131,21 +131,21 @@ def test_mignn_gradients(graph, options):
 
 def test_mignn_orthogonal_weight_has_singular_values_below_kappa_and_both_signs():
     model = MIGNN(6, 10, 3, kappa=0.8).double()
-    norm, monotone = model.weight.bounds(model.weight())
-    singular = torch.linalg.svdvals(model.weight())
+    norm, monotone = model.layer.weight.bounds(model.layer.weight())
+    singular = torch.linalg.svdvals(model.layer.weight())
     torch.testing.assert_close(singular, torch.full_like(singular, norm))
     assert norm == pytest.approx(0.8 * torch.sigmoid(torch.tensor(1.0)).item())
     assert monotone == pytest.approx(1 - norm)
-    assert model.weight.signs.tolist().count(-1.0) == 2
+    assert model.layer.weight.signs.tolist().count(-1.0) == 2
 
 
 def test_mignn_monotone_weight_solves_where_plain_iteration_diverges(graph, dense):
     options = {"parametrization": "skew", "splitting": "peaceman-rachford"}
     model = MIGNN(6, 4, 3, kappa=0.5, **options, **TIGHT).double().eval()
     with torch.no_grad():
-        model.weight.skew.mul_(20)
-    weight = model.weight()
-    norm, monotone = model.weight.bounds(weight)
+        model.layer.weight.skew.mul_(20)
+    weight = model.layer.weight()
+    norm, monotone = model.layer.weight.bounds(weight)
     assert norm > 2
     symmetric = torch.kron(dense, (weight + weight.T) / 2)
     assert 1 - torch.linalg.eigvalsh(symmetric).max() >= monotone - 1e-12

@@ -40,6 +40,22 @@ def test_a_graph_never_depends_on_its_batch_mates(pooling, shape):
         torch.testing.assert_close(single.probabilities, alone.probabilities)
 
 
+@pytest.mark.parametrize("base", ["plain", "sweep"])
+def test_a_learned_solver_answers_one_graph_as_it_answers_all(base):
+    torch.manual_seed(0)
+    members = graphs(30)
+    known, unseen = Batch.from_data_list(members[:15]), members[15:]
+    model = trained_statistics(GraphIGNN(4, 8, 2, kappa=0.8, hops=1), known)
+    solver = fit_solver(model, known, base=base)
+    together = model.predict(Batch.from_data_list(unseen), solver=solver, tol=1e-4)
+    assert together.statuses == (Status.CONVERGED,) * 15
+    assert int(together.evals.max()) < int(model.predict(known, tol=1e-4).evals.max())
+    alone = [model.predict(Batch.from_data_list([g]), solver=solver, tol=1e-4) for g in unseen]
+    assert [int(one.evals) for one in alone] == together.evals.tolist()
+    probabilities = torch.cat([one.probabilities for one in alone])
+    torch.testing.assert_close(probabilities, together.probabilities, atol=1e-6, rtol=0)
+
+
 def test_the_order_of_the_nodes_does_not_matter():
     torch.manual_seed(0)
     members = graphs()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..adjacency import Adjacency
 from ..errors import InputError
 from ..nn.base import NodeClassifier
 from ..nn.features import FeatureLinear
@@ -84,6 +85,53 @@ WEIGHTS: dict[str, type[SignedCayley] | type[SkewMonotone]] = {
 }
 
 
+class MonotoneLayer(nn.Module):
+    r"""The layer :math:`Z^\star = \text{relu}(\hat A Z^\star W + \hat A X)`, solved by operator splitting.
+
+    Args:
+        width: Width of the node states.
+        kappa: Limit of the norm of W (``"cayley"``) or of its symmetric part (``"skew"``).
+        parametrization: ``"cayley"`` or ``"skew"``.
+        splitting: ``"forward-backward"`` or ``"peaceman-rachford"``.
+        tol: Tolerance on the relative change of a step; a tenth of it backward.
+        max_evals: Limit of steps of each solve.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        kappa: float = 0.9,
+        parametrization: str = "cayley",
+        splitting: str = "forward-backward",
+        tol: float = 1e-3,
+        max_evals: int = 300,
+    ) -> None:
+        super().__init__()
+        if parametrization not in WEIGHTS:
+            choices = ", ".join(WEIGHTS)
+            raise InputError(
+                f"unknown parametrization {parametrization!r}: choose one of {choices}"
+            )
+        if splitting not in SPLITTINGS:
+            choices = ", ".join(SPLITTINGS)
+            raise InputError(f"unknown splitting {splitting!r}: choose one of {choices}")
+        self.splitting, self.tol, self.max_evals = splitting, tol, max_evals
+        self.weight = WEIGHTS[parametrization](width, kappa)
+        self._last: Splitting | None = None
+
+    def forward(self, x: Tensor, adjacency: Adjacency) -> Tensor:
+        """The node states, ``n x width``, for an input of the same shape."""
+        weight = self.weight()
+        norm, monotone = self.weight.bounds(weight)
+        self._last = Splitting(self.splitting, norm, monotone, self.tol, self.max_evals)
+        return monotone_equilibrium(weight, adjacency.matmul(x), adjacency, self._last)
+
+    @property
+    def products(self) -> tuple[int, int]:
+        """Products with the adjacency in the last forward and backward solve."""
+        return (0, 0) if self._last is None else self._last.products
+
+
 class MIGNN(NodeClassifier):
     r"""The `monotone implicit network <https://proceedings.mlr.press/v202/baker23a.html>`_.
 
@@ -96,12 +144,9 @@ class MIGNN(NodeClassifier):
         in_channels: Features of a node.
         hidden_channels: Width of the node states.
         num_classes: Classes.
-        kappa: Limit of the norm of W (``"cayley"``) or of its symmetric part (``"skew"``).
-        parametrization: ``"cayley"`` or ``"skew"``.
-        splitting: ``"forward-backward"`` or ``"peaceman-rachford"``.
         dropout: Dropout on the features and before the head, in training.
-        tol: Tolerance on the relative change of a step; a tenth of it backward.
-        max_evals: Limit of steps of each solve.
+        **options: Passed to :class:`MonotoneLayer`: ``kappa``, ``parametrization``, ``splitting``, ``tol``,
+            ``max_evals``.
     """
 
     def __init__(
@@ -109,42 +154,20 @@ class MIGNN(NodeClassifier):
         in_channels: int,
         hidden_channels: int,
         num_classes: int,
-        kappa: float = 0.9,
-        parametrization: str = "cayley",
-        splitting: str = "forward-backward",
         dropout: float = 0.5,
-        tol: float = 1e-3,
-        max_evals: int = 300,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            in_channels, hidden_channels, num_classes, kappa=kappa,
-            parametrization=parametrization, splitting=splitting,
-            dropout=dropout, tol=tol, max_evals=max_evals,
-        )  # fmt: skip
-        if parametrization not in WEIGHTS:
-            choices = ", ".join(WEIGHTS)
-            raise InputError(
-                f"unknown parametrization {parametrization!r}: choose one of {choices}"
-            )
-        if splitting not in SPLITTINGS:
-            choices = ", ".join(SPLITTINGS)
-            raise InputError(f"unknown splitting {splitting!r}: choose one of {choices}")
-        self.splitting, self.dropout = splitting, dropout
-        self.tol, self.max_evals = tol, max_evals
-        self.weight = WEIGHTS[parametrization](hidden_channels, kappa)
+        super().__init__(in_channels, hidden_channels, num_classes, dropout=dropout, **options)
+        self.dropout = dropout
+        self.layer = MonotoneLayer(hidden_channels, **options)
         self.input = FeatureLinear(in_channels, hidden_channels, dropout=dropout)
         self.head = nn.Linear(hidden_channels, num_classes)
-        self._last: Splitting | None = None
 
     def equilibrium(self, data: Data) -> Tensor:
         """The node states, ``n x hidden_channels``."""
         x = features_of(data, self.in_channels)
-        adjacency = adjacency_of(data, x.dtype)
-        weight = self.weight()
-        norm, monotone = self.weight.bounds(weight)
-        self._last = Splitting(self.splitting, norm, monotone, self.tol, self.max_evals)
-        injected = adjacency.matmul(self.input(x))
-        return monotone_equilibrium(weight, injected, adjacency, self._last)
+        states: Tensor = self.layer(self.input(x), adjacency_of(data, x.dtype))
+        return states
 
     def forward(self, data: Data) -> Tensor:
         """The score of each class for each node, ``n x num_classes``."""
@@ -154,4 +177,4 @@ class MIGNN(NodeClassifier):
 
     def evaluations(self) -> tuple[int, int]:
         """Products with the adjacency in the last forward and backward solve."""
-        return (0, 0) if self._last is None else self._last.products
+        return self.layer.products

@@ -18,6 +18,7 @@ def interleaved(
     calls: Mapping[str, Callable[[], Any]],
     rounds: int,
     after_round: Callable[[int, dict[str, float]], None] | None = None,
+    statistic: Callable[[list[float]], float] = statistics.median,
 ) -> dict[str, float]:
     """Time each call once a round, in an order that turns with the rounds.
 
@@ -25,9 +26,10 @@ def interleaved(
         calls: What to time, by name; each must have been called before, so that nothing is compiled.
         rounds: How many rounds.
         after_round: Called after each round with its number and its times, in milliseconds.
+        statistic: What counts of the times of a call: by default their median.
 
     Returns:
-        The median time of each, in milliseconds.
+        The time of each, in milliseconds.
     """
     names = list(calls)
     times: dict[str, list[float]] = {name: [] for name in names}
@@ -46,7 +48,7 @@ def interleaved(
     finally:
         if collecting:
             gc.enable()
-    return {name: statistics.median(found) for name, found in times.items()}
+    return {name: statistic(found) for name, found in times.items()}
 
 
 def peak_bytes(call: Callable[[], Any]) -> int:

@@ -16,13 +16,14 @@ import torch
 from ..errors import InputError
 from .archives import Archive
 from .attributed import read_csr
-from .data import NodeData, feature_tensor, node_data
+from .data import NodeData, feature_tensor
 from .labels import class_numbers
+from .published_split import with_split
 from .source import Parsed, Source
-from .splits import Parts, check, masks, stratified
 from .text import check_ids
 
 VERSION = 1
+_PARTS = ("tr", "va", "te")
 
 
 def parse(archive: Archive, source: Source) -> Parsed:
@@ -48,7 +49,7 @@ def parse(archive: Archive, source: Source) -> Parsed:
         "edge_index": torch.from_numpy(np.stack([adjacency.row, adjacency.col]).astype(np.int64)),
     }
     role, roles = _json(archive, "role.json")
-    for part in ("tr", "va", "te"):
+    for part in _PARTS:
         try:
             indices = np.array(roles[part], dtype=np.int64).reshape(-1)
         except (KeyError, TypeError, ValueError) as error:
@@ -92,21 +93,4 @@ def build(parsed: Parsed, source: Source, split: str | None, seed: int) -> NodeD
     ``split`` is ``"published"`` (default; two thirds, a tenth, a quarter) or ``"stratified"``:
     60%, 20% and 20% of each class, which has the sizes of the paper's table.
     """
-    tensors = parsed.tensors
-    labels = tensors["y"].numpy()
-    if split in (None, "published"):
-        parts = Parts(*(np.sort(tensors[part].numpy()) for part in ("tr", "va", "te")))
-    elif split == "stratified" and labels.ndim == 1:
-        parts = stratified(labels, 0.6, 0.2, None, seed)
-    else:
-        raise InputError(f"{source.name} has no split {split!r}: choose published or stratified")
-    check(parts, labels, source.classes, f"{source.name}, split {split or 'published'}")
-    return node_data(
-        source.name,
-        x=tensors["x"],
-        y=tensors["y"],
-        edge_index=tensors["edge_index"],
-        num_classes=source.classes,
-        masks=masks(parts, len(labels)),
-        stand_in=source.stand_in,
-    )
+    return with_split(parsed, source, _PARTS, "published", split, seed)

@@ -10,12 +10,13 @@ import torch
 
 from ..errors import InputError
 from .archives import Archive
-from .data import NodeData, node_data
+from .data import NodeData
+from .published_split import with_split
 from .source import Parsed, Source
-from .splits import Parts, check, masks, stratified
 from .text import check_ids, read_column, read_rows, read_table
 
 VERSION = 1
+_PARTS = ("train", "valid", "test")
 # The published split, and whether the file has each undirected edge only once.
 _KINDS = {"ogbn-arxiv": ("time", False), "ogbn-products": ("sales_ranking", True)}
 
@@ -43,7 +44,7 @@ def parse(archive: Archive, source: Source) -> Parsed:
         "y": torch.from_numpy(labels),
         "edge_index": torch.from_numpy(rows),
     }
-    for part in ("train", "valid", "test"):
+    for part in _PARTS:
         name = f"split/{kind}/{part}.csv.gz"
         tensors[part] = torch.from_numpy(
             check_ids(_column(archive, name), nodes, archive.label(name))
@@ -82,22 +83,5 @@ def build(parsed: Parsed, source: Source, split: str | None, seed: int) -> NodeD
     ``split`` is OGB's (default; also by its name, ``"time"`` for arxiv, ``"sales_ranking"`` for
     products) or ``"stratified"``: 60%, 20% and 20% of each class.
     """
-    tensors = parsed.tensors
     kind, _ = _KINDS[source.name]
-    labels = tensors["y"].numpy()
-    if split in (None, kind):
-        parts = Parts(*(np.sort(tensors[p].numpy()) for p in ("train", "valid", "test")))
-    elif split == "stratified":
-        parts = stratified(labels, 0.6, 0.2, None, seed)
-    else:
-        raise InputError(f"{source.name} has no split {split!r}: choose {kind} or stratified")
-    check(parts, labels, source.classes, f"{source.name}, split {split or kind}")
-    return node_data(
-        source.name,
-        x=tensors["x"],
-        y=tensors["y"],
-        edge_index=tensors["edge_index"],
-        num_classes=source.classes,
-        masks=masks(parts, len(labels)),
-        stand_in=source.stand_in,
-    )
+    return with_split(parsed, source, _PARTS, kind, split, seed)

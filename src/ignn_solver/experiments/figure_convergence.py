@@ -94,7 +94,7 @@ def graph_set(dataset: str, request: Request) -> tuple[EquilibriumMap, dict[str,
         "learned-paper": {**paper_settings(dataset, request.quick), "steps": STEPS},
     }
     solvers = {
-        preset: fit_solver(model, known, preset, seed=request.seed, progress=False, **options)  # type: ignore[arg-type]
+        preset: fit_solver(model, known, preset, seed=request.seed, progress=False, **options)
         for preset, options in chosen.items()
     }
     return model.equilibrium_map(batches.test[0]).detach(), solvers

@@ -14,6 +14,7 @@ from ..files import write_text
 from ..results import write_results
 from ..tasks.protocols import MEANING, PROTOCOLS, Curves, summarise
 from .graph_models import MODELS, sort_pooling_size
+from .graph_solver import ChosenWeights, compare_solvers, solver_figures, solver_note
 from .grid import Cell, finished, run_grid
 from .published import published
 from .request import Report, Request, chosen
@@ -108,8 +109,14 @@ def run_fold(arguments: Mapping[str, Any], data_dir: Path | None = None) -> dict
         in_channels=dataset.num_features, num_classes=dataset.num_classes, **options
     )
     batches = fold_batches(dataset, parts, training.pop("batch_size"), seed)
-    result = _rounded(train_fold(network, batches, seed=seed, **training))
-    return {**result, "parameters": network.num_parameters}
+    if not chosen_model.learned_solver:
+        result = _rounded(train_fold(network, batches, seed=seed, **training))
+        return {**result, "parameters": network.num_parameters}
+    kept = ChosenWeights(network)
+    result = _rounded(train_fold(network, batches, seed=seed, on_epoch=kept, **training))
+    kept.restore()
+    solvers = compare_solvers(network, dataset, parts, seed)
+    return {**result, "parameters": network.num_parameters, "solvers": solvers}
 
 
 def _rounded(curves: Curves) -> dict[str, Any]:
@@ -143,6 +150,7 @@ def summary_rows(
     names = ("train", "val", "val_loss", "test", "seconds")
     folds = [Curves(**{name: result[name] for name in names}) for result in known]
     figures = published("table3").get((dataset, model), (None, None))
+    tried = [result["solvers"] for result in known if "solvers" in result]
     rows = []
     for protocol in protocols:
         summary = summarise(folds, protocol)
@@ -164,6 +172,9 @@ def summary_rows(
                 "parameters": known[0].get("parameters"),
             }
         )
+        # The solver was tried with the weights of the epoch that this protocol chooses.
+        if protocol == "nested" and tried:
+            rows[-1] |= solver_figures(tried)
     return rows
 
 
@@ -179,6 +190,9 @@ def protocol_table(rows: list[dict[str, Any]], protocol: str) -> Table:
     notes = [f"Protocol `{protocol}`: {MEANING[protocol]}."]
     if protocol == "ignn":
         notes.append("It looks at test labels to choose, so its figures are too good to expect.")
+    own = [row for row in rows if row["protocol"] == protocol]
+    if (note := solver_note(own, DATASETS)) is not None:
+        notes.append(note)
     return Table(
         f"Accuracy in percent, mean ± standard deviation over folds, protocol {protocol}",
         DATASETS,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
     from ..nn.classifiers import IGNN
+    from ..nn.graph_classifier import GraphIGNN
 
 LearnedSolver = Learned | MixedAnderson
 
@@ -42,7 +43,7 @@ _TOLERANCE = 1e-6
 
 
 def fit_solver(
-    model: IGNN,
+    model: IGNN | GraphIGNN,
     data: Data,
     preset: str = "learned",
     *,
@@ -93,7 +94,7 @@ def fit_solver(
     return learned
 
 
-def equilibrium(model: IGNN, data: Data) -> tuple[EquilibriumMap, Tensor]:
+def equilibrium(model: IGNN | GraphIGNN, data: Data) -> tuple[EquilibriumMap, Tensor]:
     """The model's map on this graph, frozen, and its fixed point to a tight tolerance."""
     training = model.training
     model.eval()

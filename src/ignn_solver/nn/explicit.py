@@ -48,7 +48,7 @@ class MLP(nn.Sequential):
         super().__init__(
             nn.Linear(in_channels, hidden_channels),
             norm,
-            nn.ReLU(),
+            nn.ReLU(inplace=True),
             nn.Linear(hidden_channels, out_channels),
         )
 
@@ -71,4 +71,6 @@ class Hop(nn.Module):
 
     def forward(self, x: Tensor, adjacent: SparseMatrix) -> Tensor:
         """From ``n x in_channels`` to ``n x out_channels``; ``adjacent`` is from ``neighbours``."""
-        return self.norm(self.mlp(x + adjacent.to(x.dtype).matmul(x))).relu()
+        # In place wherever nobody reads what was there: fresh memory costs as much as the arithmetic.
+        summed = adjacent.to(x.dtype).matmul(x).add_(x)
+        return self.norm(self.mlp(summed)).relu_()

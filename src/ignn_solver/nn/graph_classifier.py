@@ -214,6 +214,17 @@ class GraphIGNN(GraphClassifier):
         return found
 
     @torch.no_grad()
+    def scores(self, batch: Batch, solved: Callable[[EquilibriumMap], Tensor]) -> Tensor:
+        """The score of each class for each graph, from equilibria found by any means.
+
+        Args:
+            batch: The graphs.
+            solved: From the map of a layer to its equilibrium, such as a solver of another library.
+        """
+        with self._evaluating():
+            pooled = self._pooled(batch, lambda _, conv, x: solved(self._layer_map(batch, conv, x)))
+            return cast(Tensor, self.head(pooled))
+
     def equilibrium_maps(self, batch: Batch, tol: float = 1e-5) -> list[EquilibriumMap]:
         """The map of each implicit layer on these graphs: what a learned solver is trained on.
 
@@ -221,12 +232,11 @@ class GraphIGNN(GraphClassifier):
         """
         maps: list[EquilibriumMap] = []
 
-        def equilibrium(layer: int, conv: IGNNConv, x: Tensor) -> Tensor:
-            maps.append(self._layer_map(batch, conv, x))
-            return solve(maps[-1], tol=tol).value
+        def solved(f: EquilibriumMap) -> Tensor:
+            maps.append(f)
+            return solve(f, tol=tol).value
 
-        with self._evaluating():
-            self._pooled(batch, equilibrium)
+        self.scores(batch, solved)
         return maps
 
     def equilibrium_map(self, batch: Batch) -> EquilibriumMap:

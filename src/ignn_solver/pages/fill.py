@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..files import read_json, write_text
-from . import accuracy, curves, learned, measured, paper, speed
+from . import accuracy, curves, graphs, learned, measured, paper, speed
 from .findings import Finding
 from .table import Row, Rows
 
@@ -85,6 +85,9 @@ BLOCKS: dict[str, Block] = {
     "table2-paper": _reproduce("table2", partial(accuracy.table, protocol="paper")),
     "table3": _reproduce("table3", partial(accuracy.table, protocol="nested")),
     "table3-paper": _reproduce("table3", partial(accuracy.table, protocol="ignn")),
+    "table3-protocols": _reproduce("table3", graphs.protocols),
+    "table3-unseen": _reproduce("table3", graphs.unseen),
+    "nci1-inference": _script("nci1_inference", graphs.inference),
     "pareto": _figure("pareto", measured.pareto),
     "overhead": _figure("overhead", measured.overhead),
     "convergence": _figure("convergence", _said(curves.convergence)),

@@ -78,7 +78,7 @@ def test_gin_hops_are_pygs():
     model = made(GraphGIN)
     batch = Batch.from_data_list(members())
     x = batch.x
-    for hop in model.hops:
+    for hop in model.layers:
         expected = hop.norm(GINConv(hop.mlp)(x, batch.edge_index)).relu()
         x = hop(x, neighbours(batch.edge_index, batch.num_nodes))
         torch.testing.assert_close(x, expected)
@@ -89,7 +89,8 @@ def test_gcn_convolutions_are_pygs():
     model = made(GraphGCN)
     graph = members(1)[0]
     states = [graph.x]
-    for conv, norm in zip(model.convs, model.norms, strict=True):
+    for layer in model.layers:
+        conv, norm = layer.conv, layer.norm
         pyg = GCNConv(conv.linear.weight.shape[0], 8).double()
         pyg.lin.weight.copy_(conv.linear.weight.T)
         pyg.bias.copy_(conv.bias)

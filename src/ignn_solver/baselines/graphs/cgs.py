@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,7 +15,7 @@ from ...nn.base import GraphClassifier
 from ...nn.explicit import MLP, neighbours
 from ...sparse import SparseMatrix
 from .common import SumReadout, check_batch
-from .deq import Equilibrium, Step
+from .deq import Equilibrium, LinearMap
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch
@@ -102,18 +103,19 @@ class GraphCGS(GraphClassifier):
         x = self.encoder(batch.x).relu()
         size, count = x.shape[0], self.heads
         matrix = self.transition(x, neighbours(batch.edge_index, size), batch.edge_index)
-        # Heads are stacked below each other, so that one solve serves them all.
+        # Heads are stacked below each other, so that one solve serves them all; each graph of each head
+        # stops on its own.
         bias = self.input(x).view(size, count, -1).transpose(0, 1).reshape(count * size, -1)
-        sums = Adjacency(matrix, bias.new_zeros(0), graph.repeat(count), num_graphs)
+        stacked = graph.repeat(count) + num_graphs * torch.arange(count).repeat_interleave(size)
+        scaled = matrix.with_value(self.gamma * matrix.value)
+        fixed = scaled.with_value(scaled.value.detach())
+        sums = Adjacency(fixed, bias.new_zeros(0), stacked, count * num_graphs)
+        f = LinearMap(fixed, sums, bias.detach())
 
-        def adjoint(_: Tensor) -> Step:
-            transposed = matrix.with_value(matrix.value.detach()).transpose
-            return lambda u: self.gamma * transposed.matmul(u)
+        def adjoint(_: Tensor) -> Callable[[Tensor], LinearMap]:
+            return lambda grad: LinearMap(fixed.transpose, sums, grad)
 
-        def function(h: Tensor) -> Tensor:
-            return self.gamma * matrix.matmul(h) + bias
-
-        z = self.equilibrium(function, adjoint, sums, bias)
+        z = self.equilibrium(f, lambda h: scaled.matmul(h) + bias, adjoint)
         return z.view(count, size, -1).transpose(0, 1).reshape(size, -1)
 
     def forward(self, batch: Batch) -> Tensor:

@@ -53,31 +53,4 @@ class SumReadout(nn.Module):
         return scores
 
 
-class JumpingReadout(nn.Module):
-    """The readout of GIN: each layer's pooled states have their own linear scores, which add up.
-
-    Args:
-        widths: Width of the states of each layer, the input's first.
-        num_classes: Classes.
-        dropout: Dropout on each layer's scores, in training.
-        mean: Whether to pool by the mean and not by the sum.
-    """
-
-    def __init__(
-        self, widths: list[int], num_classes: int, dropout: float, mean: bool = False
-    ) -> None:
-        super().__init__()
-        self.dropout, self.mean = dropout, mean
-        self.heads = nn.ModuleList(nn.Linear(width, num_classes) for width in widths)
-
-    def forward(self, states: list[Tensor], graph: Tensor, num_graphs: int) -> Tensor:
-        """From one ``n x width`` matrix a layer to ``num_graphs x num_classes`` scores."""
-        size = torch.bincount(graph, minlength=num_graphs).unsqueeze(-1) if self.mean else 1
-        scores = [
-            F.dropout(head(sum_nodes(z, graph, num_graphs) / size), self.dropout, self.training)
-            for head, z in zip(self.heads, states, strict=True)
-        ]
-        return torch.stack(scores).sum(0)
-
-
-__all__ = ["JumpingReadout", "SumReadout", "batch_adjacency", "check_batch"]
+__all__ = ["SumReadout", "batch_adjacency", "check_batch"]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from ... import kernels
 from ...adjacency import Adjacency
-from ...equilibrium import Contraction, Evaluation
+from ...equilibrium import Contraction, Evaluation, FixedPointMap
 from ...solving import solve
+from ...sparse import SparseMatrix
 
 Step = Callable[[Tensor], Tensor]
 
@@ -47,6 +50,40 @@ class FunctionMap:
         return Evaluation(value, (value - z).square().sum(-1), value.square().sum(-1))
 
 
+@dataclass(frozen=True)
+class LinearMap:
+    """The map ``z -> M z + b``, evaluated and measured in one pass over the entries of M.
+
+    Attributes:
+        matrix: M, sparse ``n x n``.
+        adjacency: Which graph each row belongs to: each stops on its own.
+        bias: b, ``n x d``; the starting point.
+    """
+
+    matrix: SparseMatrix
+    adjacency: Adjacency
+    bias: Tensor
+
+    @property
+    def contraction(self) -> Contraction:
+        """Nothing is known node by node."""
+        return Contraction(math.inf)
+
+    def start(self) -> Tensor:
+        """Where to start."""
+        return self.bias
+
+    @cached_property
+    def _ones(self) -> Tensor:
+        return torch.ones_like(self.bias)
+
+    def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
+        """The map at ``z`` and the squared row norms of its residual and its value."""
+        return Evaluation(
+            *kernels.evaluate(self.matrix, z, self.bias, z, scale=self._ones, out=out)
+        )
+
+
 @dataclass
 class Equilibrium:
     """How to find an equilibrium, and what that took.
@@ -63,32 +100,28 @@ class Equilibrium:
 
     def __call__(
         self,
-        function: Step,
-        adjoint: Callable[[Tensor], Step],
-        adjacency: Adjacency,
-        start: Tensor,
+        f: FixedPointMap,
+        function: Callable[[Tensor], Tensor],
+        adjoint: Callable[[Tensor], Callable[[Tensor], FixedPointMap]],
     ) -> Tensor:
-        r"""The fixed point of ``function``, with gradients to everything it was made from.
+        r"""The fixed point of a map, with gradients to everything the map was made from.
 
         With G the loss gradient and J the Jacobian at the fixed point, the backward pass solves
         :math:`U = J^\top U + G`.
 
         Args:
-            function: From ``n x d`` to ``n x d``, differentiable in what it was made from.
-            adjoint: From the fixed point to the product with the transposed Jacobian there.
-            adjacency: Which graph each row belongs to.
-            start: Where to start, ``n x d``.
+            f: The map, without gradients.
+            function: The same map from ``n x d`` to ``n x d``, differentiable in what it was made from.
+            adjoint: From the fixed point to what gives, for G, the map :math:`U \mapsto J^\top U + G`.
         """
-        with torch.no_grad():
-            f = FunctionMap(function, adjacency, start.detach())
-            solution = solve(f, tol=self.tol, max_evals=self.max_evals)
+        solution = solve(f, tol=self.tol, max_evals=self.max_evals)
         self.evals = (solution.num_evals, 0)
         if not torch.is_grad_enabled():
             return solution.value
-        product = adjoint(solution.value)
+        backward = adjoint(solution.value)
 
         def hook(grad: Tensor) -> Tensor:
-            g = FunctionMap(lambda u: product(u) + grad, adjacency, grad.detach())
+            g = backward(grad.detach().contiguous())
             back = solve(g, tol=self.tol / 10, max_evals=self.max_evals)
             self.evals = (self.evals[0], back.num_evals)
             return back.value

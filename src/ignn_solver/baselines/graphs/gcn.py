@@ -6,50 +6,44 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
-from ...nn.base import GraphClassifier
+from ...adjacency import Adjacency
 from ..graph import GraphConv
-from .common import JumpingReadout, batch_adjacency, check_batch
+from .common import batch_adjacency
+from .jumping import JumpingClassifier
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch
 
 
-class GraphGCN(GraphClassifier):
+class NormalizedConv(nn.Module):
+    r"""A convolution, normalised over the batch: :math:`\text{relu}(\text{BN}(\hat A x \Theta))`.
+
+    Args:
+        in_channels: Width of the input.
+        out_channels: Width of the output.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.conv = GraphConv(in_channels, out_channels)
+        self.norm = nn.BatchNorm1d(out_channels)
+
+    def forward(self, x: Tensor, adjacency: Adjacency) -> Tensor:
+        """From ``n x in_channels`` to ``n x out_channels``."""
+        result: Tensor = self.norm(self.conv(x, adjacency)).relu()
+        return result
+
+
+class GraphGCN(JumpingClassifier):
     r"""`Graph convolutions <https://arxiv.org/abs/1609.02907>`_ with the readout of GIN's comparison.
 
     :math:`h_l = \text{relu}(\text{BN}(\hat A h_{l-1} \Theta_l))`, mean pooling: Xu et al. compare with GCN
-    in this form, and their figures are the published ones.
-
-    Args:
-        in_channels: Features of a node.
-        hidden_channels: Width of the hidden layers.
-        num_classes: Classes.
-        num_layers: Convolutions.
-        dropout: Dropout on the scores of each layer, in training.
+    in this form, and their figures are the published ones. For the arguments see :class:`JumpingClassifier`.
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        num_classes: int,
-        num_layers: int = 4,
-        dropout: float = 0.5,
-    ) -> None:
-        super().__init__(
-            in_channels, hidden_channels, num_classes, num_layers=num_layers, dropout=dropout
-        )
-        widths = [in_channels] + [hidden_channels] * num_layers
-        self.convs = nn.ModuleList(GraphConv(width, hidden_channels) for width in widths[:-1])
-        self.norms = nn.ModuleList(nn.BatchNorm1d(hidden_channels) for _ in widths[:-1])
-        self.readout = JumpingReadout(widths, num_classes, dropout, mean=True)
+    layer = NormalizedConv
+    mean = True
 
-    def forward(self, batch: Batch) -> Tensor:
-        """The score of each class for each graph, ``num_graphs x num_classes``."""
-        graph, num_graphs = check_batch(batch, self.in_channels)
-        adjacency = batch_adjacency(batch, batch.x.dtype)
-        states = [batch.x]
-        for conv, norm in zip(self.convs, self.norms, strict=True):
-            states.append(norm(conv(states[-1], adjacency)).relu())
-        scores: Tensor = self.readout(states, graph, num_graphs)
-        return scores
+    def matrix(self, batch: Batch) -> Adjacency:
+        """The normalised adjacency."""
+        return batch_adjacency(batch, batch.x.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,7 +13,7 @@ from ...nn.base import GraphClassifier
 from ...nn.parametrize import Parametrization
 from ...sparse import SparseMatrix
 from .common import SumReadout, batch_adjacency, check_batch
-from .deq import Equilibrium, Step
+from .deq import Equilibrium, FunctionMap
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch
@@ -106,7 +107,9 @@ class GraphGIND(GraphClassifier):
             flux = torch.tanh(matrix.matmul(y @ weight))
             return (1 - step) * y + step * (bias - matrix.transpose.matmul(flux) @ weight.T)
 
-        def adjoint(y: Tensor) -> Step:
+        adjacency = batch_adjacency(batch, bias.dtype)
+
+        def adjoint(y: Tensor) -> Callable[[Tensor], FunctionMap]:
             fixed = weight.detach()
             slope = 1 - torch.tanh(matrix.matmul(y @ fixed)).square()
 
@@ -114,10 +117,10 @@ class GraphGIND(GraphClassifier):
                 flux = slope * matrix.matmul(u @ fixed)
                 return (1 - step) * u - step * (matrix.transpose.matmul(flux) @ fixed.T)
 
-            return product
+            return lambda grad: FunctionMap(lambda u: product(u) + grad, adjacency, grad)
 
-        adjacency = batch_adjacency(batch, bias.dtype)
-        return self.equilibria[layer](function, adjoint, adjacency, bias)
+        f = FunctionMap(function, adjacency, bias.detach())
+        return self.equilibria[layer](f, function, adjoint)
 
     def forward(self, batch: Batch) -> Tensor:
         """The score of each class for each graph, ``num_graphs x num_classes``."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
 from ...nn.base import GraphClassifier
-from ..mignn import WEIGHTS, SignedCayley, SkewMonotone
-from ..splitting import Splitting, monotone_equilibrium
+from ..mignn import MonotoneLayer
 from .common import SumReadout, batch_adjacency, check_batch
 
 if TYPE_CHECKING:
@@ -25,13 +24,10 @@ class GraphMIGNN(GraphClassifier):
         in_channels: Features of a node.
         hidden_channels: Width of the node states.
         num_classes: Classes.
-        kappa: Limit of the norm of W (``"cayley"``) or of its symmetric part (``"skew"``).
         layers: Implicit layers.
-        parametrization: ``"cayley"`` or ``"skew"``.
-        splitting: ``"forward-backward"`` or ``"peaceman-rachford"``.
         dropout: Dropout before the last layer, in training.
-        tol: Tolerance on the relative change of a step; a tenth of it backward.
-        max_evals: Limit of steps of each solve.
+        **options: Passed to :class:`MonotoneLayer`: ``kappa``, ``parametrization``, ``splitting``, ``tol``,
+            ``max_evals``.
     """
 
     def __init__(
@@ -39,45 +35,32 @@ class GraphMIGNN(GraphClassifier):
         in_channels: int,
         hidden_channels: int,
         num_classes: int,
-        kappa: float = 0.9,
         layers: int = 3,
-        parametrization: str = "cayley",
-        splitting: str = "forward-backward",
         dropout: float = 0.5,
-        tol: float = 1e-3,
-        max_evals: int = 300,
+        **options: Any,
     ) -> None:
         super().__init__(
-            in_channels, hidden_channels, num_classes, kappa=kappa, layers=layers,
-            parametrization=parametrization, splitting=splitting, dropout=dropout, tol=tol,
-            max_evals=max_evals,
-        )  # fmt: skip
+            in_channels, hidden_channels, num_classes, layers=layers, dropout=dropout, **options
+        )
         widths = [in_channels] + [hidden_channels] * layers
         self.inputs = nn.ModuleList(nn.Linear(width, hidden_channels) for width in widths[:-1])
-        weight = WEIGHTS[parametrization]
-        self.weights = nn.ModuleList(weight(hidden_channels, kappa) for _ in range(layers))
+        self.layers = nn.ModuleList(
+            MonotoneLayer(hidden_channels, **options) for _ in range(layers)
+        )
         self.norms = nn.ModuleList(nn.BatchNorm1d(hidden_channels) for _ in range(layers))
         self.readout = SumReadout(hidden_channels, num_classes, dropout)
-        self._solves: list[Splitting] = []
 
     def forward(self, batch: Batch) -> Tensor:
         """The score of each class for each graph, ``num_graphs x num_classes``."""
         graph, num_graphs = check_batch(batch, self.in_channels)
         adjacency = batch_adjacency(batch, batch.x.dtype)
-        self._solves = []
         x = batch.x
-        for embed, make, norm in zip(self.inputs, self.weights, self.norms, strict=True):
-            parametrized = cast(SignedCayley | SkewMonotone, make)
-            weight = parametrized()
-            size, monotone = parametrized.bounds(weight)
-            options = (self.config["tol"], self.config["max_evals"])
-            self._solves.append(Splitting(self.config["splitting"], size, monotone, *options))
-            bias = adjacency.matmul(embed(x))
-            x = norm(monotone_equilibrium(weight, bias, adjacency, self._solves[-1]))
+        for embed, layer, norm in zip(self.inputs, self.layers, self.norms, strict=True):
+            x = norm(layer(embed(x), adjacency))
         scores: Tensor = self.readout(x, graph, num_graphs)
         return scores
 
     def evaluations(self) -> tuple[int, int]:
         """Products with the adjacency in the last forward and backward solves, over all layers."""
-        forward = sum(one.products[0] for one in self._solves)
-        return forward, sum(one.products[1] for one in self._solves)
+        forward, backward = zip(*(layer.products for layer in self.layers), strict=True)
+        return sum(forward), sum(backward)
