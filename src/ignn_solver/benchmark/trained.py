@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -26,6 +26,8 @@ def trained(
     seed: int = 0,
     progress: bool | None = None,
     say: Callable[[str], None] = lambda line: None,
+    model_options: Mapping[str, Any] | None = None,
+    training_options: Mapping[str, Any] | None = None,
 ) -> IGNN:
     """The model of the run in ``folder``, trained first by the dataset's recipe if there is none.
 
@@ -36,6 +38,8 @@ def trained(
         seed: Seed of the training.
         progress: Show a progress bar; by default on a terminal.
         say: Called with lines for the user.
+        model_options: What to make otherwise than the recipe says, such as ``hidden_channels``.
+        training_options: The same for the training, such as ``epochs``.
 
     Raises:
         InputError: When the run is of another dataset, or of a model that is not implicit.
@@ -57,10 +61,14 @@ def trained(
     say(f"training on {dataset} by the {recipe.source}; the run is kept in {folder}")
     torch.manual_seed(seed)
     model = build(
-        "ignn", in_channels=data.num_features, num_classes=data.num_classes, **recipe.model
+        "ignn",
+        in_channels=data.num_features,
+        num_classes=data.num_classes,
+        **{**recipe.model, **(model_options or {})},
     )
     assert isinstance(model, IGNN)
     source = {"dataset": dataset, "split": None, "seed": 0}
-    details = {"source": source, "recipe": recipe.source, "training": recipe.training, "seed": seed}
-    fit(model, data, run=folder, seed=seed, progress=progress, details=details, **recipe.training)
+    training = {**recipe.training, **(training_options or {})}
+    details = {"source": source, "recipe": recipe.source, "training": training, "seed": seed}
+    fit(model, data, run=folder, seed=seed, progress=progress, details=details, **training)
     return model

@@ -27,7 +27,7 @@ class UnrollOptions:
     Attributes:
         steps: K, the steps that are unrolled.
         iterations: Updates of the solver's parameters.
-        lr: Adam's learning rate.
+        lr: Adam's learning rate at the start; it falls to 0 along a half cosine.
         losses: Weights and schedules of the losses.
         ramp: Whether the weights of the losses change over the training as the paper's do; off, they
             stay as at its end, for adapting a trained solver.
@@ -116,6 +116,7 @@ def train_unrolled(
     if not parameters:
         return []
     optimizer = torch.optim.Adam(parameters, lr=options.lr)
+    falling = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, options.iterations)
     size = part_size(f, solver, options)
     generator = torch.Generator().manual_seed(options.seed)
     current, target = f, solution
@@ -133,6 +134,7 @@ def train_unrolled(
             loss.backward()
             torch.nn.utils.clip_grad_norm_(parameters, 1.0)
             optimizer.step()
+            falling.step()
             last = iterates[-1] if iterates else guess
             entry = {
                 "loss": float(loss.detach()),
