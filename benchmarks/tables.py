@@ -42,7 +42,10 @@ def averaged(rows: Rows, field: str, **chosen: Any) -> float | None:
 
 
 def evaluations(rows: Rows, tol: float) -> str:
-    """Mean evaluations of each solver on each dataset, with the share of plain iteration's."""
+    """Mean evaluations of each solver on each dataset, with the share of plain iteration's.
+
+    The share counts the mixer's passes over its own graph too.
+    """
     solvers = ordered(rows, "solver")
     body = []
     for dataset in ordered(rows, "dataset"):
@@ -50,7 +53,7 @@ def evaluations(rows: Rows, tol: float) -> str:
         for solver in solvers:
             chosen = {"dataset": dataset, "solver": solver, "tol": tol}
             count = averaged(rows, "evals", **chosen)
-            share = averaged(rows, "share_of_picard", **chosen)
+            share = averaged(rows, "charged_share", **chosen)
             missed = "not reached" if count is None else f"{count:.1f}"
             line.append(
                 missed if share is None or solver == "picard" else f"{missed} ({share:.0%})"
@@ -64,12 +67,14 @@ def transfer(rows: Rows) -> str:
     cases = ordered(rows, "case")
     body = []
     for dataset in ordered(rows, "dataset"):
-        line = [dataset]
-        for case in cases:
-            share = averaged(rows, "share_of_picard", dataset=dataset, case=case, tol=1e-3)
-            line.append("" if share is None else f"{share:.0%}")
-        body.append(line)
-    return markdown(["share of plain iteration's evaluations, 1e-3", *cases], body)
+        for solver in ordered(rows, "solver"):
+            line = [dataset, solver]
+            for case in cases:
+                chosen = {"dataset": dataset, "solver": solver, "case": case, "tol": 1e-3}
+                share = averaged(rows, "charged_share", **chosen)
+                line.append("" if share is None else f"{share:.0%}")
+            body.append(line)
+    return markdown(["dataset", "solver", *cases], body)
 
 
 def cost(rows: Rows) -> str:

@@ -32,7 +32,7 @@ class Alternating:
         model: The model in training.
         data: Its graph.
         warm_up: Epochs of plain iteration first.
-        every: Epochs between two fits; each waits half as long again as the last.
+        every: Epochs between two fits; each waits twice as long as the last.
         steps: Corrections with numbers of their own.
     """
 
@@ -50,7 +50,7 @@ class Alternating:
             return
         started = time.perf_counter()
         self._use(self._fitted())
-        self.next_fit, self.wait = epoch + round(self.wait), self.wait * 1.5
+        self.next_fit, self.wait = epoch + round(self.wait), self.wait * 2
         self.seconds += time.perf_counter() - started
 
     @torch.no_grad()

@@ -10,7 +10,7 @@ from ..solvers.following import Following, Pair, corrected
 from ..solvers.learned import powers
 
 #: So few numbers need few rows.
-_MAX_ROWS = 4096
+_MAX_ROWS = 1024
 _ROUNDS = 4
 
 

@@ -12,6 +12,9 @@ from ..equilibrium import FeatureMap, FixedPointMap
 from ..errors import InputError
 from .learned import powers
 
+#: Rows worked on at a time.
+_BLOCK = 512
+
 
 @dataclass
 class Pair:
@@ -93,9 +96,23 @@ def corrected(
     state: Pair, z: Tensor, fz: Tensor, scalars: Tensor, weights: Tensor, matrix: Tensor
 ) -> Tensor:
     """The point after a pair of evaluations, ``n x d``."""
-    regressors = state.regressors(z, fz)
-    proposed, mixed = fz.clone(), torch.zeros_like(fz)
-    for one, scalar, weight in zip(regressors, scalars.tolist(), weights.tolist(), strict=True):
-        proposed.add_(one, alpha=scalar)
-        mixed.add_(one, alpha=weight)
-    return state.f.into_range_(proposed.addmm_(mixed, matrix))
+    assert state.begin is not None
+    points = (fz, z, state.begin, state.last)
+    plain, mixing = _of_points(1.0, scalars), _of_points(0.0, weights)
+    out, mixed = torch.empty_like(fz), fz.new_empty(_BLOCK, fz.shape[1])
+    # Block by block, so that the rows are read from memory once.
+    for begin in range(0, fz.shape[0], _BLOCK):
+        rows = [one[begin : begin + _BLOCK] for one in points]
+        put, part = out[begin : begin + _BLOCK], mixed[: rows[0].shape[0]]
+        for target, factors in ((put, plain), (part, mixing)):
+            torch.mul(rows[0], factors[0], out=target)
+            for one, factor in zip(rows[1:], factors[1:], strict=True):
+                target.add_(one, alpha=factor)
+        state.f.into_range_(put.addmm_(part, matrix))
+    return out
+
+
+def _of_points(constant: float, factors: Tensor) -> list[float]:
+    """Factors of the regressors as factors of ``f(z)``, ``z`` and the two points before."""
+    first, second, third = factors.tolist()
+    return [constant + first, second - first, third - second, -third]
