@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
@@ -118,7 +118,9 @@ def train_unrolled(
     """
     size = part_size(f, solver, options)
     generator = torch.Generator().manual_seed(options.seed)
-    phases = [(solver.initializer, 0, _GUESS_UPDATES * options.iterations)]
+    phases: list[tuple[nn.Module, int, int]] = [
+        (solver.initializer, 0, _GUESS_UPDATES * options.iterations)
+    ]
     if solver.mixer is not None:
         phases.append((solver.mixer, options.steps, options.iterations))
     total = sum(updates for _, _, updates in phases)

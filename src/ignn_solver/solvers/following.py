@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ..equilibrium import FeatureMap, FixedPointMap
 from ..errors import InputError
+from ..memory import Pool
 from .learned import powers
 
 #: Rows worked on at a time.
@@ -25,6 +26,11 @@ class Pair:
     last: Tensor
     begin: Tensor | None = None
     count: int = 0
+    proposed: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        self.pool = Pool(self.last)
+        self.block = self.last.new_empty(_BLOCK, self.last.shape[1])
 
     def regressors(self, z: Tensor, fz: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Both residuals of the pair and the momentum of the pair before: each ``n x d``."""
@@ -82,12 +88,13 @@ class Following:
     def step(self, z: Tensor, fz: Tensor, state: Pair) -> tuple[Tensor, Any]:
         """A plain step, and after every second evaluation a corrected one."""
         if state.begin is None:
-            # The loop reuses the memory of z.
-            state.begin = z.clone()
+            # The loop reuses the memory of its images, but not that of what was proposed.
+            state.begin = z if z is state.proposed else z.clone()
             return fz, state
         k = min(state.count, len(self.scalars) - 1)
         proposed = corrected(state, z, fz, self.scalars[k], self.weights[k], state.matrices[k])
         state.last, state.begin = state.begin, None
+        state.proposed = proposed
         state.count += 1
         return proposed, state
 
@@ -99,11 +106,11 @@ def corrected(
     assert state.begin is not None
     points = (fz, z, state.begin, state.last)
     plain, mixing = _of_points(1.0, scalars), _of_points(0.0, weights)
-    out, mixed = torch.empty_like(fz), fz.new_empty(_BLOCK, fz.shape[1])
+    out = state.pool.take()
     # Block by block, so that the rows are read from memory once.
     for begin in range(0, fz.shape[0], _BLOCK):
         rows = [one[begin : begin + _BLOCK] for one in points]
-        put, part = out[begin : begin + _BLOCK], mixed[: rows[0].shape[0]]
+        put, part = out[begin : begin + _BLOCK], state.block[: rows[0].shape[0]]
         for target, factors in ((put, plain), (part, mixing)):
             torch.mul(rows[0], factors[0], out=target)
             for one, factor in zip(rows[1:], factors[1:], strict=True):
