@@ -38,7 +38,8 @@ def model_of(name: str, data: Any, options: Any) -> IGNN:
         if options.kappa not in (None, load_recipe(name).model.get("kappa")):
             changed = {"kappa": options.kappa}
             folder = folder.with_name(f"{folder.name}-kappa-{options.kappa:g}")
-    return trained(name, data, folder, options.seed, options.epochs, False, print, **changed)
+    training = {} if options.epochs is None else {"epochs": options.epochs}
+    return trained(name, data, folder, options.seed, False, print, changed, training)
 
 
 def exact_equilibrium(f: EquilibriumMap) -> Tensor:

@@ -2,9 +2,15 @@
 
 Parts: ``evaluations`` (to three tolerances), ``transfer`` (changed graph, further training, a larger
 graph), ``cost`` (seconds and parameters of the fit), ``alternating`` (training time), ``ablation``.
-Results go to ``results/learned-solver-PART.json``. Example:
+A part consists of cells, each on disk as soon as it is done under ``runs/learned-solver/cells``; a killed
+run goes on where it stopped. Trained models are kept under ``runs/learned-solver`` too. What all cells of a
+part have found goes to ``results/learned-solver-PART.json``. Examples:
 
-    python benchmarks/learned_solver.py evaluations --datasets citeseer,acm --seeds 5
+    python benchmarks/learned_solver.py evaluations
+    python benchmarks/learned_solver.py evaluations --datasets wordnet --seeds 1 --epochs 8
+    python benchmarks/learned_solver.py alternating --datasets citeseer,acm
+
+Evaluations do not depend on how busy the machine is; ``cost`` and ``alternating`` need it idle.
 """
 
 from __future__ import annotations
@@ -12,213 +18,189 @@ from __future__ import annotations
 import argparse
 import copy
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from torch_geometric.loader import DataLoader
+from learned_problems import graph_model, node_model, perturbed
 
 import ignn_solver as ig
 from ignn_solver.equilibrium import EquilibriumMap
+from ignn_solver.experiments.grid import Cell, run_grid
+from ignn_solver.files import read_json
 from ignn_solver.learning.fit import equilibrium
-from ignn_solver.nn.graph_classifier import GraphIGNN
 from ignn_solver.recipe import load_recipe
 from ignn_solver.results import write_results
+from ignn_solver.solvers.mixed import MixedAnderson
 
+RUNS = Path("runs/learned-solver")
 TOLERANCES = (1e-2, 1e-3, 1e-4)
-NODE_SETS = ("citeseer", "acm", "blogcatalog", "flickr", "wordnet")
+NODE_SETS = ("citeseer", "acm", "blogcatalog", "flickr")
 GRAPH_SETS = ("mutag", "ptc_mr", "cox2", "proteins", "nci1")
+AT_RECIPE = tuple(f"{name}:recipe" for name in GRAPH_SETS)
 CLASSICAL = {"picard": ig.Picard(), "anderson": ig.Anderson(), "broyden": ig.Broyden()}
 LEARNED = ("learned-paper", "learned")
-
-
-def train(name: str, seed: int, **options: Any) -> tuple[ig.IGNN, Any, ig.FitResult]:
-    """A model trained by the paper's recipe, but 128 wide everywhere, and what the training took."""
-    data = ig.datasets.load(name)
-    recipe = load_recipe(name)
-    torch.manual_seed(seed)
-    arguments = {**recipe.model, "hidden_channels": 128}
-    model = ig.IGNN(data.num_features, num_classes=data.num_classes, **arguments)
-    training = {**recipe.training, **({"epochs": 20} if name == "wordnet" else {}), **options}
-    result = ig.fit(model, data, seed=seed, **training)
-    return model, data, result
+Rows = list[dict[str, Any]]
 
 
 def paper_options(name: str) -> dict[str, Any]:
-    """The paper's settings for its solver on a dataset; fewer updates where one takes seconds."""
-    recipe = load_recipe(name)
-    updates = {"wordnet": 30, "blogcatalog": 60, "flickr": 60}.get(name, 100)
-    return {**recipe.solver, "iterations": updates, "lr": 0.02}
+    """The recipe's settings for the paper's solver, K at most 10; fewer updates where one takes seconds."""
+    if name in GRAPH_SETS + AT_RECIPE:
+        return {"steps": 8, "iterations": 60, "lr": 0.02}
+    settings = dict(load_recipe(name).solver)
+    settings["steps"] = min(10, settings.get("steps", 10))
+    return {**settings, "iterations": 20 if name == "wordnet" else 60, "lr": 0.02}
+
+
+def options_of(preset: str, name: str) -> dict[str, Any]:
+    return paper_options(name) if preset == "learned-paper" else {}
 
 
 def reach(f: EquilibriumMap, solver: Any, tol: float) -> dict[str, Any]:
-    """What a solver needs to reach a tolerance."""
+    """What a solver needs to reach a tolerance.
+
+    ``charged`` counts, besides the evaluations of f, the mixer's passes over its sparsified graph as the
+    fractions of an evaluation that they are.
+    """
     found = ig.solve(f, solver, tol=tol, max_evals=400, on_failure="return")
+    each = solver.step_cost(f.adjacency) if isinstance(solver, MixedAnderson) else 0.0
+    steps = found.trace.shape[0] - 1
     return {
         "evals": found.num_evals,
+        "charged": found.num_evals + each * steps,
         "converged": found.converged,
         "residual": found.residual,
         "rejected": int(found.rejected.sum()),
     }
 
 
-def compare(f: EquilibriumMap, solvers: dict[str, Any], **labels: Any) -> list[dict[str, Any]]:
+def compare(f: EquilibriumMap, solvers: Mapping[str, Any], **labels: Any) -> Rows:
     """One row a solver and tolerance, with the share of plain iteration's evaluations."""
     rows = []
     for tol in TOLERANCES:
         plain = reach(f, CLASSICAL["picard"], tol)["evals"]
         for name, solver in solvers.items():
             row = {**labels, "tol": tol, "solver": name, **reach(f, solver, tol)}
-            rows.append({**row, "share_of_picard": row["evals"] / plain})
-    return rows
-
-
-def evaluations(datasets: list[str], seeds: int) -> list[dict[str, Any]]:
-    rows = []
-    for name in datasets:
-        for seed in range(1 if name == "wordnet" else seeds):
-            if name in GRAPH_SETS:
-                f, solvers = graph_set(name, seed)
-            else:
-                model, data, _ = train(name, seed)
-                f, _ = equilibrium(model, data)
-                options = {"learned-paper": paper_options(name), "learned": {}}
-                solvers = {
-                    preset: ig.fit_solver(model, data, preset, seed=seed, **options[preset])
-                    for preset in LEARNED
+            rows.append(
+                {
+                    **row,
+                    "share_of_picard": row["evals"] / plain,
+                    "charged_share": row["charged"] / plain,
                 }
-            rows += compare(f, {**CLASSICAL, **solvers}, dataset=name, seed=seed)
-            show(rows, name, seed)
+            )
     return rows
 
 
-def graph_set(name: str, seed: int) -> tuple[EquilibriumMap, dict[str, Any]]:
-    """Solvers learnt on the other graphs of a set, and the map of its largest graph, unseen."""
-    graphs = ig.datasets.load(name)
-    sizes = [graph.num_nodes for graph in graphs]
-    largest = int(np.argmax(sizes))
-    others = [graphs[i] for i in range(len(graphs)) if i != largest][:100]
-    torch.manual_seed(seed)
-    model = GraphIGNN(graphs.num_features, 32, graphs.num_classes)
-    batch = next(iter(DataLoader(others, batch_size=len(others))))
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    model.train()
-    for _ in range(30):
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(model(batch), batch.y).backward()
-        optimizer.step()
-    model.eval()
-    one = next(iter(DataLoader([graphs[largest]], batch_size=1)))
-    with torch.no_grad():
-        f = model.equilibrium_map(one).detach()
+def evaluations(cell: Mapping[str, Any]) -> Rows:
+    name, seed = cell["dataset"], cell["seed"]
+    if name in GRAPH_SETS + AT_RECIPE:
+        model, data, f = graph_model(name, seed)
+    else:
+        model, data = node_model(name, seed, RUNS, cell["epochs"])
+        f, _ = equilibrium(model, data)
     solvers = {
-        "learned-paper": ig.fit_solver(
-            model, batch, "learned-paper", seed=seed, steps=6, iterations=60, lr=0.02
-        ),
-        "learned": ig.fit_solver(model, batch, seed=seed),
+        preset: ig.fit_solver(model, data, preset, seed=seed, **options_of(preset, name))
+        for preset in LEARNED
     }
-    return f, solvers
+    return compare(f, {**CLASSICAL, **solvers}, dataset=name, seed=seed)
 
 
-def transfer(datasets: list[str], seeds: int) -> list[dict[str, Any]]:
+def transfer(cell: Mapping[str, Any]) -> Rows:
+    name, seed = cell["dataset"], cell["seed"]
+    if name == "blocks":
+        return larger_graph(seed)
+    model, data = node_model(name, seed, RUNS, cell["epochs"])
+    used = {
+        preset: ig.fit_solver(model, data, preset, seed=seed, **options_of(preset, name))
+        for preset in LEARNED
+    }
+    labels = {"dataset": name, "seed": seed}
+    f, _ = equilibrium(model, perturbed(data, 0.05, seed))
+    rows = compare(f, used, **labels, case="5% of edges and rows changed")
+    further = copy.deepcopy(model)
+    lr = load_recipe(name).training.get("lr", 0.01)
+    ig.fit(further, data, epochs=10, seed=seed + 100, lr=lr, progress=False)
+    f, _ = equilibrium(further, data)
+    rows += compare(f, used, **labels, case="10 more epochs")
+    adapted = {preset: solver.adapt(further, data) for preset, solver in used.items()}
+    return rows + compare(f, adapted, **labels, case="10 more epochs, adapted")
+
+
+def larger_graph(seed: int) -> Rows:
+    """Solvers learnt on a random graph, used on one ten times larger."""
+    small = ig.datasets.load("blocks", nodes=3000, seed=seed)
+    large = ig.datasets.load("blocks", nodes=30_000, seed=seed + 50)
+    torch.manual_seed(seed)
+    model = ig.IGNN(small.num_features, 128, small.num_classes)
+    ig.fit(model, small, epochs=20, seed=seed, progress=False)
+    training = {"learned-paper": {"steps": 6, "iterations": 60, "lr": 0.02}, "learned": {}}
+    used = {
+        preset: ig.fit_solver(model, small, preset, seed=seed, **options)
+        for preset, options in training.items()
+    }
+    f, _ = equilibrium(model, large)
+    case = "a graph 10 times larger"
+    return compare(f, used, dataset="blocks", seed=seed, case=case)
+
+
+def cost(cell: Mapping[str, Any]) -> Rows:
+    """Seconds of a whole training by the recipe, and of the fits after it, in one process."""
+    name, seed = cell["dataset"], cell["seed"]
+    row, model, data = train(name, seed, None)
     rows = []
-    for name in datasets:
-        for seed in range(seeds):
-            model, data, _ = train(name, seed)
-            solver = ig.fit_solver(model, data, seed=seed)
-            used = {"learned": solver}
-            changed = perturbed(data, 0.05, seed)
-            f, _ = equilibrium(model, changed)
-            rows += compare(f, used, dataset=name, seed=seed, case="5% of edges and rows changed")
-            further = copy.deepcopy(model)
-            training = load_recipe(name).training
-            lr = {"lr": training["lr"]} if "lr" in training else {}
-            ig.fit(further, data, epochs=10, seed=seed + 100, **lr)
-            f, _ = equilibrium(further, data)
-            rows += compare(f, used, dataset=name, seed=seed, case="10 more epochs")
-            adapted = {"learned": solver.adapt(further, data)}
-            rows += compare(f, adapted, dataset=name, seed=seed, case="10 more epochs, adapted")
-            show(rows, name, seed)
-    for seed in range(seeds):
-        small = ig.datasets.load("blocks", nodes=3000, seed=seed)
-        large = ig.datasets.load("blocks", nodes=30_000, seed=seed + 50)
-        torch.manual_seed(seed)
-        model = ig.IGNN(small.num_features, 128, small.num_classes)
-        ig.fit(model, small, epochs=40, seed=seed)
-        solver = ig.fit_solver(model, small, seed=seed)
-        f, _ = equilibrium(model, large)
-        case = "blocks, trained on a graph 10 times smaller"
-        rows += compare(f, {"learned": solver}, dataset="blocks", seed=seed, case=case)
-        show(rows, "blocks", seed)
+    for preset in LEARNED:
+        solver = ig.fit_solver(model, data, preset, seed=seed, **options_of(preset, name))
+        seconds = solver.details["seconds"]
+        rows.append(
+            {
+                "dataset": name,
+                "seed": seed,
+                "solver": preset,
+                "seconds": seconds,
+                "training_seconds": row["seconds"],
+                "share_of_training": seconds / row["seconds"],
+                "parameters": solver.num_parameters,
+                "model_parameters": model.num_parameters,
+                "share_of_parameters": solver.num_parameters / model.num_parameters,
+            }
+        )
     return rows
 
 
-def perturbed(data: Any, share: float, seed: int) -> Any:
-    """The graph with a share of its edges rewired and of its feature rows exchanged."""
-    generator = torch.Generator().manual_seed(seed)
-    result = copy.copy(data)
-    edges = data.edge_index.clone()
-    chosen = torch.randperm(edges.shape[1], generator=generator)[: int(share * edges.shape[1])]
-    edges[1, chosen] = torch.randint(data.num_nodes, (len(chosen),), generator=generator)
-    result.edge_index = edges
-    rows = torch.randperm(data.num_nodes, generator=generator)[: int(share * data.num_nodes)]
-    order = torch.arange(data.num_nodes)
-    order[rows] = rows[torch.randperm(len(rows), generator=generator)]
-    result.x = data.x[order] if data.x.layout == torch.strided else data.x.to_dense()[order]
-    return result
+def alternating(cell: Mapping[str, Any]) -> Rows:
+    ways = (None, "alternating")
+    return [train(cell["dataset"], cell["seed"], way)[0] for way in ways]
 
 
-def cost(datasets: list[str], seeds: int) -> list[dict[str, Any]]:
-    rows = []
-    for name in datasets:
-        for seed in range(seeds):
-            model, data, result = train(name, seed)
-            for preset in LEARNED:
-                options = paper_options(name) if preset == "learned-paper" else {}
-                solver = ig.fit_solver(model, data, preset, seed=seed, **options)
-                rows.append(
-                    {
-                        "dataset": name,
-                        "seed": seed,
-                        "solver": preset,
-                        "seconds": solver.details["seconds"],
-                        "training_seconds": result.seconds,
-                        "share_of_training": solver.details["seconds"] / result.seconds,
-                        "parameters": solver.num_parameters,
-                        "model_parameters": model.num_parameters,
-                        "share_of_parameters": solver.num_parameters / model.num_parameters,
-                    }
-                )
-                print(rows[-1], flush=True)
-    return rows
+def train(name: str, seed: int, way: str | None) -> tuple[dict[str, Any], ig.IGNN, Any]:
+    """A whole training by the recipe, but 128 wide, with plain iteration or a solver learnt along."""
+    data = ig.datasets.load(name)
+    recipe = load_recipe(name)
+    torch.manual_seed(seed)
+    shape = {**recipe.model, "hidden_channels": 128}
+    model = ig.IGNN(data.num_features, num_classes=data.num_classes, **shape)
+    started, cpu = time.perf_counter(), time.process_time()
+    result = ig.fit(model, data, seed=seed, solver=way, progress=False, **recipe.training)
+    seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+    best = result.history[: result.best_epoch + 1]
+    evals = [e["forward_evals"] + e["backward_evals"] for e in result.history]
+    row = {
+        "dataset": name,
+        "seed": seed,
+        "training": way or "plain",
+        "val_accuracy": result.val_accuracy,
+        "epochs": result.epochs,
+        "seconds": seconds,
+        "cpu_seconds": cpu,
+        "seconds_to_best": sum(entry["seconds"] for entry in best),
+        "seconds_per_epoch": seconds / result.epochs,
+        "evaluations_per_epoch": sum(evals) / len(evals),
+    }
+    return row, model, data
 
 
-def alternating(datasets: list[str], seeds: int) -> list[dict[str, Any]]:
-    rows = []
-    for name in datasets:
-        for seed in range(seeds):
-            for solver in (None, "alternating"):
-                started = time.perf_counter()
-                _, _, result = train(name, seed, solver=solver)
-                seconds = time.perf_counter() - started
-                evals = [e["forward_evals"] + e["backward_evals"] for e in result.history]
-                rows.append(
-                    {
-                        "dataset": name,
-                        "seed": seed,
-                        "training": solver or "plain",
-                        "val_accuracy": result.val_accuracy,
-                        "epochs": result.epochs,
-                        "seconds": seconds,
-                        "seconds_per_epoch": seconds / result.epochs,
-                        "evaluations_per_epoch": sum(evals) / len(evals),
-                    }
-                )
-                print(rows[-1], flush=True)
-    return rows
-
-
+PAPER = {"steps": 6, "iterations": 40, "lr": 0.02}
 ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "learned-paper": ("learned-paper", {}),
     "no initializer": ("learned-paper", {"initializer": "none"}),
@@ -237,7 +219,8 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "random sparsifier": ("learned-paper", {"sparsifier": "random"}),
     "p = 8": ("learned-paper", {"compressed": 8}),
     "m = 2": ("learned-paper", {"window": 2}),
-    "K = 4": ("learned-paper", {"steps": 4}),
+    "K = 3": ("learned-paper", {"steps": 3}),
+    "K = 10": ("learned-paper", {"steps": 10}),
     "with safeguard": ("learned-paper", {"safeguard": True}),
     "learned": ("learned", {}),
     "learned, full rank": ("learned", {"rank": 0}),
@@ -247,47 +230,85 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def ablation(datasets: list[str], seeds: int) -> list[dict[str, Any]]:
-    rows = []
-    for name in datasets:
-        for seed in range(seeds):
-            model, data, _ = train(name, seed)
-            f, _ = equilibrium(model, data)
-            for label, (preset, options) in ABLATIONS.items():
-                base = {"steps": 6, "iterations": 60, "lr": 0.02} if preset != "learned" else {}
-                solver = ig.fit_solver(model, data, preset, seed=seed, **{**base, **options})
-                rows += compare(f, {label: solver}, dataset=name, seed=seed)
-                show(rows, name, seed)
+def ablation(cell: Mapping[str, Any]) -> Rows:
+    name, seed, label = cell["dataset"], cell["seed"], cell["label"]
+    model, data = node_model(name, seed, RUNS, cell["epochs"])
+    f, _ = equilibrium(model, data)
+    preset, options = ABLATIONS[label]
+    base = PAPER if preset == "learned-paper" else {}
+    solver = ig.fit_solver(model, data, preset, seed=seed, **{**base, **options})
+    rows = compare(f, {label: solver}, dataset=name, seed=seed)
+    if label == "learned":
+        # Its safeguard is a choice of the solve, not of the fit.
+        unguarded = [{**row, "solver": "learned, no safeguard"} for row in rows]
+        for row in unguarded:
+            found = ig.solve(f, solver, tol=row["tol"], safeguard=False, on_failure="return")
+            row |= {
+                "evals": found.num_evals,
+                "charged": found.num_evals,
+                "converged": found.converged,
+            }
+        rows += unguarded
     return rows
 
 
-def show(rows: list[dict[str, Any]], name: str, seed: int) -> None:
-    latest = [r for r in rows if r["dataset"] == name and r["seed"] == seed and r["tol"] == 1e-3]
-    for row in latest[-5:]:
-        print(f"{name} {seed} {row['solver']:>18} {row['evals']:4} {row['share_of_picard']:.2f}")
-    print(flush=True)
-
-
-PARTS = {
-    "evaluations": evaluations,
-    "transfer": transfer,
-    "cost": cost,
-    "alternating": alternating,
-    "ablation": ablation,
+PARTS: dict[str, tuple[Callable[[Mapping[str, Any]], Rows], tuple[str, ...]]] = {
+    "evaluations": (evaluations, NODE_SETS + GRAPH_SETS + AT_RECIPE),
+    "transfer": (transfer, (*NODE_SETS, "blocks")),
+    "cost": (cost, NODE_SETS),
+    "alternating": (alternating, NODE_SETS),
+    "ablation": (ablation, NODE_SETS[:1]),
 }
 
 
+def cells_of(part: str, datasets: list[str], seeds: int, epochs: int | None) -> list[Cell]:
+    """Seed by seed, so that a run that is cut short has every dataset."""
+    labels: list[str | None] = list(ABLATIONS) if part == "ablation" else [None]
+    return [
+        Cell(
+            (name, f"seed-{seed}" + ("" if label is None else f"-{label.replace(' ', '-')}")),
+            {"dataset": name, "seed": seed, "epochs": epochs}
+            | ({} if label is None else {"label": label}),
+        )
+        for seed in range(seeds)
+        for name in datasets
+        for label in labels
+    ]
+
+
+def collected(folder: Path, datasets: tuple[str, ...]) -> Rows:
+    """The rows of every finished cell, datasets in their usual order."""
+    known = [*datasets, "wordnet"]
+    known.sort(key=lambda name: name.split(":")[0] in GRAPH_SETS)
+    found: Rows = []
+    for path in sorted(folder.rglob("*.json"), key=lambda path: path.stat().st_mtime):
+        found += read_json(path, "cell of the benchmark")["result"]["rows"]
+    return sorted(found, key=lambda row: (known.index(row["dataset"]), row["seed"]))
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("part", choices=PARTS)
-    parser.add_argument("--datasets", default=",".join(NODE_SETS[:4]))
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--output", type=Path, default=None)
+    parser.add_argument("--datasets", help="separated by commas; by default all of the part")
+    parser.add_argument("--seeds", type=int, default=5, help="how many, from 0 on")
+    parser.add_argument(
+        "--epochs", type=int, help="train the models for fewer epochs than the recipe says"
+    )
+    parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
+    work, usual = PARTS[arguments.part]
+    datasets = arguments.datasets.split(",") if arguments.datasets else list(usual)
     started = time.perf_counter()
-    rows = PARTS[arguments.part](arguments.datasets.split(","), arguments.seeds)
+    cells = cells_of(arguments.part, datasets, arguments.seeds, arguments.epochs)
+    folder = RUNS / "cells" / arguments.part
+    run_grid(cells, lambda cell: {"rows": work(cell)}, folder, title=arguments.part)
     path = arguments.output or Path("results") / f"learned-solver-{arguments.part}.json"
-    write_results(path, started, part=arguments.part, hidden=128, rows=rows)
+    rows = collected(folder, usual)
+    write_results(
+        path, started, part=arguments.part, hidden=128, epochs=arguments.epochs, rows=rows
+    )
     print(f"written to {path}")
 
 

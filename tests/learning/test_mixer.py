@@ -43,7 +43,7 @@ def test_an_untrained_mixer_is_plain_iteration(f, kind):
 
 def test_only_the_graph_mixer_sees_neighbours(f):
     for kind in MIXERS:
-        mixer = scrambled(Mixer(kind, 16, window=2))
+        mixer = scrambled(Mixer(kind, 16, window=2, hidden=16))
         given = history(mixer, f, 3)
         before, _ = mixer(given, f.adjacency, f.adjacency)
         compressed, scale = given[-1]

@@ -55,3 +55,14 @@ def test_a_model_of_another_width_is_refused(f):
     variant = MixedAnderson(ZeroInitializer(), None, details={"width": 8})
     with pytest.raises(InputError, match="width 8, but the model has width 16"):
         ig.solve(f, variant)
+
+
+def test_a_step_is_charged_by_its_share_of_the_products(f):
+    mixer = Mixer("gn", 16, hidden=4)
+    whole = MixedAnderson(ZeroInitializer(), mixer, density=1.0)
+    assert whole.step_cost(f.adjacency) == pytest.approx(4 / 16)
+    sparse = MixedAnderson(ZeroInitializer(), mixer, density=0.3)
+    share = sparse.sparse_graph(f.adjacency).num_entries / f.adjacency.num_entries
+    assert sparse.step_cost(f.adjacency) == pytest.approx(share * 4 / 16)
+    for without in (Mixer("nn", 16), None):
+        assert MixedAnderson(ZeroInitializer(), without).step_cost(f.adjacency) == 0

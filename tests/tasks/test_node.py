@@ -203,7 +203,7 @@ def test_alternating_learns_the_same_and_leaves_no_solver_behind(digits):
     plain, learned = results[None], results["alternating"]
     assert learned.val_accuracy == pytest.approx(plain.val_accuracy, abs=0.02)
     assert learned.val_accuracy > 0.8
-    assert solvers == [("NoneType", True)] * 25 + [("Learned", True)] * 15
+    assert solvers == [("NoneType", True)] * 23 + [("Following", True)] * 17
 
 
 def test_the_models_own_solvers_are_used_and_stay(data):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +24,10 @@ def trained(
     data: Data,
     folder: Path,
     seed: int = 0,
-    epochs: int | None = None,
     progress: bool | None = None,
     say: Callable[[str], None] = lambda line: None,
-    **changed: Any,
+    model_options: Mapping[str, Any] | None = None,
+    training_options: Mapping[str, Any] | None = None,
 ) -> IGNN:
     """The model of the run in ``folder``, trained first by the dataset's recipe if there is none.
 
@@ -36,10 +36,10 @@ def trained(
         data: Its graph.
         folder: The run's folder.
         seed: Seed of the training.
-        epochs: Epochs, instead of the recipe's.
         progress: Show a progress bar; by default on a terminal.
         say: Called with lines for the user.
-        **changed: Arguments of the model, instead of the recipe's.
+        model_options: What to make otherwise than the recipe says, such as ``hidden_channels``.
+        training_options: The same for the training, such as ``epochs``.
 
     Raises:
         InputError: When the run is of another dataset, or of a model that is not implicit.
@@ -60,11 +60,15 @@ def trained(
     recipe = load_recipe(dataset)
     say(f"training on {dataset} by the {recipe.source}; the run is kept in {folder}")
     torch.manual_seed(seed)
-    options = {**recipe.model, **changed}
-    model = build("ignn", in_channels=data.num_features, num_classes=data.num_classes, **options)
+    model = build(
+        "ignn",
+        in_channels=data.num_features,
+        num_classes=data.num_classes,
+        **{**recipe.model, **(model_options or {})},
+    )
     assert isinstance(model, IGNN)
-    training = dict(recipe.training) if epochs is None else {**recipe.training, "epochs": epochs}
     source = {"dataset": dataset, "split": None, "seed": 0}
+    training = {**recipe.training, **(training_options or {})}
     details = {"source": source, "recipe": recipe.source, "training": training, "seed": seed}
     fit(model, data, run=folder, seed=seed, progress=progress, details=details, **training)
     return model

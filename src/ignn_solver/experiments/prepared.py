@@ -87,7 +87,8 @@ def prepare(dataset: str, request: Request) -> Prepared:
     if not record.exists():
         # A training that was stopped has left weights, but not those of its end.
         (folder / CONFIG).unlink(missing_ok=True)
-    model = trained(dataset, data, folder, request.seed, epochs=epochs, progress=False)
+    options = None if epochs is None else {"epochs": epochs}
+    model = trained(dataset, data, folder, request.seed, progress=False, training_options=options)
     if not record.exists():
         write_json(record, asdict(read_result(folder)))
     seconds = read_json(record, "record of a training")["seconds"]

@@ -38,7 +38,7 @@ class LossWeights:
     def step_weights(self, count: int) -> list[float]:
         """Weights of the steps 1 to ``count``; they sum to 1."""
         if self.schedule == "last":
-            return [0.0] * (count - 1) + [1.0]
+            return [float(k == count) for k in range(1, count + 1)]
         raw = [float(k) if self.schedule == "linear" else 1.0 for k in range(1, count + 1)]
         return [one / sum(raw) for one in raw]
 

@@ -45,7 +45,8 @@ class Mixer(nn.Module):
         width: Width d of the node states.
         window: How many past steps besides the newest, m.
         compressed: Size p of a compressed residual.
-        hidden: Width of the predictor.
+        hidden: Width of the predictor; by default an eighth of the states', at least 4: this is what the
+            graph layer multiplies with its edges at every step.
         scope: One prediction per ``"node"`` or per ``"graph"``.
     """
 
@@ -55,7 +56,7 @@ class Mixer(nn.Module):
         width: int,
         window: int = 5,
         compressed: int = 20,
-        hidden: int = 16,
+        hidden: int | None = None,
         scope: str = "node",
     ) -> None:
         super().__init__()
@@ -63,7 +64,9 @@ class Mixer(nn.Module):
             raise InputError(f"unknown mixer {kind!r}: choose one of {', '.join(MIXERS)}, or aa")
         if scope not in ("node", "graph"):
             raise InputError(f'scope must be "node" or "graph", not {scope!r}')
+        hidden = max(4, width // 8) if hidden is None else hidden
         self.kind, self.window, self.compressed, self.scope = kind, window, compressed, scope
+        self.width, self.hidden = width, hidden
         slots = window + 1
         self.compress = Compressor(width, compressed)
         each = compressed + 1

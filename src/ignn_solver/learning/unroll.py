@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..solvers.mixed import MixedAnderson
 
 _GIB = 2**30
+#: Updates of the initializer for each of the mixer.
+_GUESS_UPDATES = 3
 
 #: Called after an update of a solver with its number, and the loss and errors then.
 OnUpdate = Callable[[int, dict[str, float]], None]
@@ -31,7 +33,7 @@ class UnrollOptions:
     Attributes:
         steps: K, the steps that are unrolled.
         iterations: Updates of the solver's parameters.
-        lr: Adam's learning rate.
+        lr: Adam's learning rate at the start; it falls to 0 along a half cosine.
         losses: Weights and schedules of the losses.
         ramp: Whether the weights of the losses change over the training as the paper's do; off, they
             stay as at its end, for adapting a trained solver.
@@ -106,47 +108,58 @@ def train_unrolled(
 ) -> list[dict[str, float]]:
     """Train the initializer and the mixer of ``solver``, in place.
 
+    No gradient flows from the steps into the guess, so the joint loss falls into two: the initializer is
+    trained first, whose updates unroll nothing and are cheap; then the mixer, from where it ends.
+
     Args:
         solver: The solver.
         f: The frozen map.
         solution: Its equilibrium, from a classical solver.
         options: How to train.
         progress: Show a progress bar.
-        on_update: Called after each iteration with its number and entry.
+        on_update: Called after each update with its number and entry.
 
     Returns:
-        One entry an iteration: the loss, and the relative errors of the guess and the last iterate.
+        One entry an update: the loss, and the relative errors of the guess and the last iterate.
     """
-    modules = [solver.initializer] + ([] if solver.mixer is None else [solver.mixer])
-    parameters = [p for module in modules for p in module.parameters()]
-    if not parameters:
-        return []
-    optimizer = torch.optim.Adam(parameters, lr=options.lr)
     size = part_size(f, solver, options)
     generator = torch.Generator().manual_seed(options.seed)
+    phases: list[tuple[nn.Module, int, int]] = [
+        (solver.initializer, 0, _GUESS_UPDATES * options.iterations)
+    ]
+    if solver.mixer is not None:
+        phases.append((solver.mixer, options.steps, options.iterations))
+    total = sum(updates for _, _, updates in phases)
     current, target = f, solution
-    history = []
-    with torch.enable_grad(), bar("fitting the solver", options.iterations, progress) as shown:
-        for iteration in range(options.iterations):
-            # A new part only now and then: making one costs a walk over the graph.
-            if size < f.bias.shape[0] and iteration % 10 == 0:
-                nodes = grow_part(f.adjacency, size, generator)
-                current, target = part_map(f, solution, nodes)
-            guess, iterates, mixed = unroll(solver, current, options.steps)
-            done = iteration / max(1, options.iterations - 1) if options.ramp else 1.0
-            loss = total_loss(guess, iterates, mixed, target, options.losses, done)
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(parameters, 1.0)
-            optimizer.step()
-            last = iterates[-1] if iterates else guess
-            entry = {
-                "loss": float(loss.detach()),
-                "initial_error": float(relative_distance(guess.detach(), target)),
-                "last_error": float(relative_distance(last.detach(), target)),
-            }
-            history.append(entry)
-            shown.update(iteration + 1, f"error {entry['last_error']:.2e}")
-            if on_update is not None:
-                on_update(iteration, entry)
+    history: list[dict[str, float]] = []
+    with torch.enable_grad(), bar("fitting the solver", total, progress) as shown:
+        for module, steps, updates in phases:
+            parameters = list(module.parameters())
+            if not parameters:
+                continue
+            optimizer = torch.optim.Adam(parameters, lr=options.lr)
+            falling = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, updates)
+            for update in range(updates):
+                # A new part only now and then: making one costs a walk over the graph.
+                if size < f.bias.shape[0] and update % 10 == 0:
+                    nodes = grow_part(f.adjacency, size, generator)
+                    current, target = part_map(f, solution, nodes)
+                guess, iterates, mixed = unroll(solver, current, steps)
+                done = update / max(1, updates - 1) if options.ramp else 1.0
+                loss = total_loss(guess, iterates, mixed, target, options.losses, done)
+                optimizer.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+                optimizer.step()
+                falling.step()
+                last = iterates[-1] if iterates else guess
+                entry = {
+                    "loss": float(loss.detach()),
+                    "initial_error": float(relative_distance(guess.detach(), target)),
+                    "last_error": float(relative_distance(last.detach(), target)),
+                }
+                history.append(entry)
+                shown.update(len(history), f"error {entry['last_error']:.2e}")
+                if on_update is not None:
+                    on_update(len(history) - 1, entry)
     return history

@@ -9,7 +9,10 @@ MISSED = "not reached"
 
 
 def evaluations(content: Row, tol: float) -> str:
-    """Mean evaluations of each solver on each dataset, with the share of plain iteration's."""
+    """Mean evaluations of each solver on each dataset, with the share of plain iteration's.
+
+    The share counts the mixer's passes over its own graph too.
+    """
     rows = content["rows"]
     solvers = ordered(rows, "solver")
     body = []
@@ -18,7 +21,7 @@ def evaluations(content: Row, tol: float) -> str:
         for solver in solvers:
             chosen = {"dataset": dataset, "solver": solver, "tol": tol}
             text = shown(averaged(rows, "evals", **chosen), ".1f", MISSED)
-            share = averaged(rows, "share_of_picard", **chosen)
+            share = averaged(rows, "charged_share", **chosen)
             line.append(text if share is None or solver == "picard" else f"{text} ({share:.0%})")
         body.append(line)
     return markdown([f"to {tol:g}", *solvers], body)
@@ -30,12 +33,13 @@ def transfer(content: Row) -> str:
     cases = ordered(rows, "case")
     body = []
     for dataset in ordered(rows, "dataset"):
-        shares = [
-            averaged(rows, "share_of_picard", dataset=dataset, case=case, tol=1e-3)
-            for case in cases
-        ]
-        body.append([titled(dataset), *(shown(share, ".0%") for share in shares)])
-    return markdown(["share of plain iteration's evaluations, 1e-3", *cases], body)
+        for solver in ordered(rows, "solver"):
+            shares = [
+                averaged(rows, "charged_share", dataset=dataset, solver=solver, case=case, tol=1e-3)
+                for case in cases
+            ]
+            body.append([titled(dataset), solver, *(shown(share, ".0%") for share in shares)])
+    return markdown(["share of plain iteration's evaluations, 1e-3", "solver", *cases], body)
 
 
 def cost(content: Row) -> str:

@@ -111,6 +111,16 @@ class MixedAnderson:
             return None
         return sparsified(adjacency, self.density, self.sparsifier)
 
+    def step_cost(self, adjacency: Adjacency) -> float:
+        """What the mixer's pass over its sparsified graph costs at each step, in evaluations.
+
+        It is the share of the products with an entry of A: entries times width, beside those of f.
+        """
+        sparse = self.sparse_graph(adjacency)
+        if self.mixer is None or sparse is None:
+            return 0.0
+        return sparse.num_entries * self.mixer.hidden / (adjacency.num_entries * self.mixer.width)
+
     def step(self, z: Tensor, fz: Tensor, state: Any) -> tuple[Tensor, Any]:
         """An Anderson step with the mixer's weights."""
         if self.mixer is None:
