@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from learned_problems import graph_model, node_model, perturbed
+from learned_problems import graph_model, node_model, perturbed, recipe_of
 
 import ignn_solver as ig
 from ignn_solver.equilibrium import EquilibriumMap
@@ -119,7 +119,7 @@ def transfer(cell: Mapping[str, Any]) -> Rows:
     f, _ = equilibrium(model, perturbed(data, 0.05, seed))
     rows = compare(f, used, **labels, case="5% of edges and rows changed")
     further = copy.deepcopy(model)
-    lr = load_recipe(name).training.get("lr", 0.01)
+    lr = load_recipe(name, recipe_of(name)).training.get("lr", 0.01)
     ig.fit(further, data, epochs=10, seed=seed + 100, lr=lr, progress=False)
     f, _ = equilibrium(further, data)
     rows += compare(f, used, **labels, case="10 more epochs")
@@ -176,7 +176,7 @@ def alternating(cell: Mapping[str, Any]) -> Rows:
 def train(name: str, seed: int, way: str | None) -> tuple[dict[str, Any], ig.IGNN, Any]:
     """A whole training by the recipe, but 128 wide, with plain iteration or a solver learnt along."""
     data = ig.datasets.load(name)
-    recipe = load_recipe(name)
+    recipe = load_recipe(name, recipe_of(name))
     torch.manual_seed(seed)
     shape = {**recipe.model, "hidden_channels": 128}
     model = ig.IGNN(data.num_features, num_classes=data.num_classes, **shape)

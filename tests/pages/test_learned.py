@@ -8,7 +8,7 @@ def cells(line):
 def row(solver, seed, evals, converged=True, tol=1e-3, **more):
     share = evals / 20
     found = {"dataset": "acm", "solver": solver, "seed": seed, "tol": tol, "evals": evals}
-    return {**found, "converged": converged, "share_of_picard": share, **more}
+    return {**found, "converged": converged, "charged_share": share, **more}
 
 
 def test_evaluations_are_means_over_seeds_with_the_share_of_plain_iteration():

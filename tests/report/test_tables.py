@@ -40,9 +40,9 @@ def test_published_stands_beside_ours_and_the_best_is_bold(results):
 def test_evaluations_are_averaged_over_seeds_and_spread_over_solvers(tmp_path):
     row = {"dataset": "acm", "tol": 1e-3, "converged": True, "solver": "picard"}
     rows = [
-        {**row, "seed": 0, "evals": 10, "share_of_picard": 1.0},
-        {**row, "seed": 0, "solver": "learned", "evals": 4, "share_of_picard": 0.4},
-        {**row, "seed": 1, "solver": "learned", "evals": 5, "share_of_picard": 0.5},
+        {**row, "seed": 0, "evals": 10, "charged_share": 1.0},
+        {**row, "seed": 0, "solver": "learned", "evals": 4, "charged_share": 0.4},
+        {**row, "seed": 1, "solver": "learned", "evals": 5, "charged_share": 0.5},
         {**row, "seed": 0, "solver": "broyden", "evals": 400, "converged": False},
     ]
     path = write(tmp_path, "learned-solver-evaluations", {"rows": rows})

@@ -28,6 +28,7 @@ def trained(
     say: Callable[[str], None] = lambda line: None,
     model_options: Mapping[str, Any] | None = None,
     training_options: Mapping[str, Any] | None = None,
+    recipe: str | None = None,
 ) -> IGNN:
     """The model of the run in ``folder``, trained first by the dataset's recipe if there is none.
 
@@ -40,6 +41,7 @@ def trained(
         say: Called with lines for the user.
         model_options: What to make otherwise than the recipe says, such as ``hidden_channels``.
         training_options: The same for the training, such as ``epochs``.
+        recipe: Which recipe, as ``load_recipe`` takes it.
 
     Raises:
         InputError: When the run is of another dataset, or of a model that is not implicit.
@@ -57,18 +59,18 @@ def trained(
                 f"the run in {folder} is of an explicit model: there is nothing to solve"
             )
         return model
-    recipe = load_recipe(dataset)
-    say(f"training on {dataset} by the {recipe.source}; the run is kept in {folder}")
+    chosen = load_recipe(dataset, recipe)
+    say(f"training on {dataset} by the {chosen.source}; the run is kept in {folder}")
     torch.manual_seed(seed)
     model = build(
         "ignn",
         in_channels=data.num_features,
         num_classes=data.num_classes,
-        **{**recipe.model, **(model_options or {})},
+        **{**chosen.model, **(model_options or {})},
     )
     assert isinstance(model, IGNN)
     source = {"dataset": dataset, "split": None, "seed": 0}
-    training = {**recipe.training, **(training_options or {})}
-    details = {"source": source, "recipe": recipe.source, "training": training, "seed": seed}
+    training = {**chosen.training, **(training_options or {})}
+    details = {"source": source, "recipe": chosen.source, "training": training, "seed": seed}
     fit(model, data, run=folder, seed=seed, progress=progress, details=details, **training)
     return model

@@ -78,11 +78,11 @@ def _percent(share: float | None) -> str:
 PIVOTS = {
     "learned-solver-evaluations": Pivot(
         "Evaluations of f to a residual, with the share of plain iteration's",
-        ("dataset", "tol"), "solver", ("evals", "share_of_picard"), _with_share,
+        ("dataset", "tol"), "solver", ("evals", "charged_share"), _with_share,
     ),
     "learned-solver-transfer": Pivot(
         "Share of plain iteration's evaluations after a change",
-        ("dataset", "tol"), "case", ("share_of_picard",), _percent,
+        ("dataset", "tol"), "case", ("charged_share",), _percent,
     ),
     "learned-solver-cost": Pivot(
         "What it costs to learn a solver",
