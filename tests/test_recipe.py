@@ -111,7 +111,7 @@ def test_what_is_no_recipe_is_one_sentence(tmp_path, content, sentence):
     [
         ("citeseer", "nowhere.toml", "no recipe 'nowhere.toml': say tuned, paper, or the path"),
         ("chains", "paper", "there is no paper recipe for chains: leave the recipe out"),
-        ("blocks", "tuned", "there is no tuned recipe for blocks"),
+        ("reddit", "tuned", "there is no tuned recipe for reddit"),
     ],
 )
 def test_a_recipe_that_is_not_there_is_said(dataset, which, sentence):

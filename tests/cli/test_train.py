@@ -169,8 +169,9 @@ def wait_for(path: Path, process: subprocess.Popen[str], seconds: float = 120.0)
 
 
 def test_ctrl_c_says_how_to_go_on_and_keeps_the_best_weights(cli, tmp_path):
-    train = ["train", "digits", "--hidden", 16, "--run", "run"]
-    process = start(tmp_path, "-m", "ignn_solver", *train, "--epochs", 400)
+    (tmp_path / "long.toml").write_text("[training]\npatience = 99999\n")
+    train = ["train", "digits", "--hidden", 16, "--recipe", "long.toml", "--run", "run"]
+    process = start(tmp_path, "-m", "ignn_solver", *train, "--epochs", 99999)
     wait_for(tmp_path / "run" / WEIGHTS, process)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)

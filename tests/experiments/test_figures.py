@@ -187,7 +187,7 @@ def test_dynamics_trains_every_variant_for_every_epoch(tmp_path):
         assert all(row["train_ms"] > 0 and row["inference_ms"] > 0 for row in part)
     # The first epochs of the alternating solver are its warm-up, in plain iteration.
     cold, learned = groups["IGNN",], groups["IGNN-Solver",]
-    assert [row["forward_evals"] for row in cold[:5]] == [r["forward_evals"] for r in learned[:5]]
+    assert [row["forward_evals"] for row in cold[:3]] == [r["forward_evals"] for r in learned[:3]]
     assert learned[-1]["forward_evals"] < cold[-1]["forward_evals"]
     assert drawn(report)
 

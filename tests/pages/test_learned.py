@@ -38,7 +38,7 @@ def test_what_a_fit_costs():
 
 def test_transfer_is_read_at_one_tolerance():
     rows = [row("learned", 0, 5, case="edges"), row("learned", 0, 2, tol=1e-2, case="edges")]
-    assert cells(learned.transfer({"rows": rows}).splitlines()[2]) == ["acm", "25%"]
+    assert cells(learned.transfer({"rows": rows}).splitlines()[2]) == ["acm", "learned", "25%"]
 
 
 def test_training_along_with_a_solver():

@@ -89,7 +89,9 @@ def fit_solver(
         learned = _new_mixed(f, preset, seed, steps, dict(PAPER_PRESETS[preset]), options)
         unrolled = _unroll_options(steps, seed, options)
         history = train_unrolled(learned, f, solution, unrolled, progress, on_update)
-        learned.details["history"] = [entry["last_error"] for entry in history]
+        # Of the mixer's updates, where there is a mixer.
+        last = [one for one in history if one["steps"] == history[-1]["steps"]]
+        learned.details["history"] = [one["last_error"] for one in last]
     learned.details["seconds"] = time.perf_counter() - started
     return learned
 

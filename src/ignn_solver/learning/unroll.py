@@ -120,7 +120,8 @@ def train_unrolled(
         on_update: Called after each update with its number and entry.
 
     Returns:
-        One entry an update: the loss, and the relative errors of the guess and the last iterate.
+        One entry an update: the unrolled steps (none while the initializer is trained), the loss, and
+        the relative errors of the guess and the last iterate.
     """
     size = part_size(f, solver, options)
     generator = torch.Generator().manual_seed(options.seed)
@@ -154,6 +155,7 @@ def train_unrolled(
                 falling.step()
                 last = iterates[-1] if iterates else guess
                 entry = {
+                    "steps": float(steps),
                     "loss": float(loss.detach()),
                     "initial_error": float(relative_distance(guess.detach(), target)),
                     "last_error": float(relative_distance(last.detach(), target)),
