@@ -7,8 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-#: What a block of rows may take while it is worked on, so that it stays in the cache of a core.
-_BLOCK_BYTES = 2**20
+#: What a block of rows may take while it is worked on: small enough for the cache, large enough for two threads.
+_BLOCK_BYTES = 2**22
 
 
 def mix(
