@@ -15,18 +15,18 @@ class Scratch(threading.local):
 
     _array: Tensor | None = None
 
-    def like(self, x: Tensor) -> Tensor:
-        """The array, with the shape, type and device of ``x``; its content is whatever it was."""
-        found = self._array
+    def like(self, x: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
+        """The array, with the type and device of ``x`` and its shape or another; its content is whatever it was."""
+        found, wanted = self._array, x.shape if shape is None else shape
         if (
             found is None
-            or found.shape != x.shape
+            or found.shape != wanted
             or found.dtype != x.dtype
             or found.device != x.device
         ):
             # An array made in inference mode could not be written outside of it.
             with torch.inference_mode(False):
-                found = torch.empty_like(x, memory_format=torch.contiguous_format)
+                found = torch.empty(wanted, dtype=x.dtype, device=x.device)
             self._array = found
         return found
 

@@ -7,6 +7,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from ..memory import Scratch
+
+_gathered, _mixed = Scratch(), Scratch()
 #: What a block of rows may take while it is worked on: small enough for the cache, large enough for two threads.
 _BLOCK_BYTES = 2**22
 
@@ -35,8 +38,8 @@ def mix(
     block = rows
     if z.device.type == "cpu":
         block = max(1, min(rows, _BLOCK_BYTES // (regressors * z.element_size())))
-    gathered = z.new_empty(block, regressors)
-    mixed = z.new_empty(block, left.shape[1])
+    gathered = _gathered.like(z, (block, regressors))
+    mixed = _mixed.like(z, (block, left.shape[1]))
     for begin in range(0, rows, block):
         end = min(begin + block, rows)
         count = end - begin
