@@ -98,6 +98,7 @@ BLOCKS: dict[str, Block] = {
     "loop-overhead": _script("loop_overhead", measured.loop_overhead),
     "local-update": _script("local_update", measured.local_update),
     "certificate": _script("certificate", measured.certificate, " citeseer blogcatalog"),
+    "proven-stop": _script("certificate", measured.proven_stop, " citeseer blogcatalog"),
     "certificate-search": _script("certificate_search", measured.certificate_search),
     "scaling": _script("scaling", measured.scaling, pictures=True),
     "roofline": _script("roofline", measured.roofline),

@@ -62,6 +62,22 @@ def certificate(content: Row) -> str:
     return markdown(header, body)
 
 
+def proven_stop(content: Row) -> str:
+    """What stopping at a proof saves, and what looking for it costs."""
+    body = [
+        [
+            titled(row["dataset"]),
+            f"{row['reached']:.1%}",
+            f"{row['evals']}",
+            f"{row['evals_at_1e-4']}",
+            f"{row['checking_over_solve']:.0%}",
+        ]
+        for row in content["stopping"]
+    ]
+    header = ["dataset", "proven", "evaluations", "to residual 1e-4", "checks, share of the solve"]
+    return markdown(header, body)
+
+
 def scaling(content: Row) -> str:
     """The power of the size with which time and memory grow."""
     fits = content["fits"]
