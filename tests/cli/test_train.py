@@ -168,14 +168,26 @@ def wait_for(path: Path, process: subprocess.Popen[str], seconds: float = 120.0)
         time.sleep(0.02)
 
 
+# A shell that starts the tests in the background lets them ignore Ctrl-C, and so would their children.
+INTERRUPTIBLE = """
+import signal
+from ignn_solver.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
+
 def test_ctrl_c_says_how_to_go_on_and_keeps_the_best_weights(cli, tmp_path):
     (tmp_path / "long.toml").write_text("[training]\npatience = 99999\n")
     train = ["train", "digits", "--hidden", 16, "--recipe", "long.toml", "--run", "run"]
-    process = start(tmp_path, "-m", "ignn_solver", *train, "--epochs", 99999)
-    wait_for(tmp_path / "run" / WEIGHTS, process)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    process = start(tmp_path, "-c", INTERRUPTIBLE, *train, "--epochs", 99999)
+    try:
+        wait_for(tmp_path / "run" / WEIGHTS, process)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130, err
     assert err.splitlines() == [
         "ignn-solver: interrupted; what was reached is kept in run: "
