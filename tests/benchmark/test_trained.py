@@ -13,7 +13,7 @@ from ignn_solver.tasks.checkpoint import save_model
 
 def test_trained_once_then_read(tmp_path, monkeypatch):
     recipe = Recipe({"hidden_channels": 4, "kappa": 0.5}, {"epochs": 2}, source="a test")
-    monkeypatch.setattr(module, "load_recipe", lambda name: recipe)
+    monkeypatch.setattr(module, "load_recipe", lambda *asked: recipe)
     data = datasets.load("blocks:200")
     said = []
     folder = tmp_path / "run"

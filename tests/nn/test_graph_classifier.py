@@ -49,7 +49,8 @@ def test_a_learned_solver_answers_one_graph_as_it_answers_all(base):
     solver = fit_solver(model, known, base=base)
     together = model.predict(Batch.from_data_list(unseen), solver=solver, tol=1e-4)
     assert together.statuses == (Status.CONVERGED,) * 15
-    assert int(together.evals.max()) < int(model.predict(known, tol=1e-4).evals.max())
+    plain = model.predict(Batch.from_data_list(unseen), tol=1e-4)
+    assert float(together.evals.double().mean()) < 0.8 * float(plain.evals.double().mean())
     alone = [model.predict(Batch.from_data_list([g]), solver=solver, tol=1e-4) for g in unseen]
     assert [int(one.evals) for one in alone] == together.evals.tolist()
     probabilities = torch.cat([one.probabilities for one in alone])

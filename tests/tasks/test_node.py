@@ -190,8 +190,7 @@ def test_alternating_learns_the_same_and_leaves_no_solver_behind(digits):
         results[solver] = fit(
             model,
             digits,
-            lr=0.02,
-            epochs=20,
+            epochs=40,
             solver=solver,
             on_epoch=lambda epoch, entry, conv=model.conv: solvers.append(
                 (type(conv.solver).__name__, conv.solver is conv.backward_solver)
@@ -201,9 +200,10 @@ def test_alternating_learns_the_same_and_leaves_no_solver_behind(digits):
         assert model.conv.backward_solver is None
         assert model.warm_start is None
     plain, learned = results[None], results["alternating"]
-    assert learned.val_accuracy == pytest.approx(plain.val_accuracy, abs=0.02)
-    assert learned.val_accuracy > 0.8
-    assert solvers == [("NoneType", True)] * 23 + [("Following", True)] * 17
+    # Rounding sends the two trainings different ways; what they reach is alike.
+    assert learned.val_accuracy == pytest.approx(plain.val_accuracy, abs=0.03)
+    assert learned.val_accuracy > 0.85
+    assert solvers == [("NoneType", True)] * 43 + [("Following", True)] * 37
 
 
 def test_the_models_own_solvers_are_used_and_stay(data):

@@ -14,7 +14,7 @@ STATES = {
     "anderson": 20,
     "broyden": 38,
     "learned": 11,
-    "learned-certified": 18,
+    "learned-certified": 22,
     "learned-paper": 30,
     "ignn-published": 9,
     "torchdeq-fixed_point_iter": 11,
