@@ -226,6 +226,9 @@ ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "learned, full rank": ("learned", {"rank": 0}),
     "learned, rank 32": ("learned", {"rank": 32}),
     "learned, rank 8": ("learned", {"rank": 8}),
+    "learned, no narrow start": ("learned", {"narrow": 0}),
+    "learned, narrow start 16": ("learned", {"narrow": 16}),
+    "learned, narrow start 64": ("learned", {"narrow": 64}),
     "learned, 4 steps": ("learned", {"steps": 4}),
 }
 

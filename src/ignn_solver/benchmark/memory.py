@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import InputError
-from ..learning.momentum import MAX_ROWS
+from ..learning.least_squares import MAX_ROWS
 
 GIBIBYTE = 2**30
 

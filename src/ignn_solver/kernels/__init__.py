@@ -25,7 +25,7 @@ try:
 except ImportError:  # numba is an extra
     compiled = compiled_sweep = None  # type: ignore[assignment]
 
-_FEW_COLUMNS = 4
+_FEW_COLUMNS = 16
 ACTIVATIONS = ("relu", "tanh", "sigmoid")
 
 
@@ -46,7 +46,7 @@ def _use_compiled(x: Tensor) -> bool:
 
 def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
     """The product ``matrix @ x`` of a sparse ``n x m`` and a dense ``m x d`` matrix."""
-    # For a few columns the library's own product is faster than loops over them.
+    # For a few columns the library's own product is faster than loops over them: its are of a fixed length.
     if _use_compiled(x) and x.shape[1] > _FEW_COLUMNS:
         return compiled.spmm(matrix, x)
     return plain.spmm(matrix, x)

@@ -65,8 +65,8 @@ def fit_solver(
         progress: Show a progress bar; by default on a terminal.
         on_update: Called after each update of the presets that are trained, with its number and the
             loss and errors then; ``"learned"`` has none.
-        **options: For ``"learned"``: ``rank``, ``ridge``, ``degree``, ``base``. For the others: ``mixer``,
-            ``initializer``, ``window``, ``compressed``, ``hidden``, ``scope``, ``density``,
+        **options: For ``"learned"``: ``rank``, ``narrow``, ``ridge``, ``degree``, ``base``. For the
+            others: ``mixer``, ``initializer``, ``window``, ``compressed``, ``hidden``, ``scope``, ``density``,
             ``sparsifier``, ``iterations``, ``lr``, ``lambda_reconstruction``, ``lambda_initial``,
             ``lambda_alpha``, ``schedule``, ``memory``, ``safeguard``.
 
@@ -124,7 +124,7 @@ def adapt_mixed(
 
 
 def _momentum_options(steps: int | None, seed: int, options: dict[str, Any]) -> MomentumOptions:
-    known = {"rank", "ridge", "degree", "base"}
+    known = {"rank", "narrow", "ridge", "degree", "base"}
     _refuse_unknown(options.keys() - known, known)
     defaults = MomentumOptions()
     return replace(defaults, seed=seed, steps=steps or defaults.steps, **options)

@@ -11,12 +11,18 @@ from .. import kernels
 from ..equilibrium import EquilibriumMap, FeatureMap
 from ..errors import InputError
 from ..memory import Pool
-from ..solvers.learned import Learned, assemble, first_guess, powers
+from ..solvers.learned import Learned
 from ..sweeping import SweepMap
+from .least_squares import factors, least_squares, sampled_rows
+from .narrow import NarrowStart, fit_narrow
+from .polynomials import fit_polynomials
 
-#: On larger graphs the matrices are fitted on this many rows.
-MAX_ROWS = 65_536
-_CHUNK = 16_384
+#: Up to this width the matrices of the steps are whole; beyond, of this rank: more costs more than it saves.
+_WHOLE_WIDTH, _RANK = 64, 32
+#: What an entry of A costs beside a multiplication in a dense product: its row is fetched from memory.
+_ENTRY = 4
+#: What the calls of one step cost whatever its size, in multiplications.
+_CALLS = 2e6
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,10 @@ class MomentumOptions:
 
     Attributes:
         steps: Steps with matrices of their own; later ones repeat the last.
-        rank: Rank of each step's matrix; 0 for full, ``None`` to choose by cost.
+        rank: Rank of each step's matrix; 0 for full, ``None`` to choose by width.
+        narrow: Width of the stand-in that gives the start; 0 for none, ``None`` to choose by cost.
+        narrow_steps: The most steps with it.
+        tol: The relative residual for which the stand-in is chosen.
         ridge: Tikhonov term, relative to the mean squared regressor.
         degree: Degree of the polynomials in W used when W has changed.
         seed: Draws the rows to fit on where there are very many.
@@ -35,6 +44,9 @@ class MomentumOptions:
 
     steps: int = 14
     rank: int | None = None
+    narrow: int | None = None
+    narrow_steps: int = 8
+    tol: float = 1e-3
     ridge: float = 1e-4
     degree: int = 4
     seed: int = 0
@@ -49,135 +61,106 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
     r"""Fit the start and, step after step, the matrix that brings the iterate closest to ``solution``.
 
     Each step solves :math:`\min_C \|f(Z) + \Phi C - Z^\star\|^2` with
-    :math:`\Phi = [f(Z) - Z, Z - Z_{prev}]`, then moves on with the result.
+    :math:`\Phi = [f(Z) - Z, Z - Z_{prev}]`, then moves on with the result. Of several widths for the
+    stand-in that gives the start, the one with which a solve costs least is kept.
 
     Args:
         f: The map.
         solution: Its fixed point, found by a classical solver, ``n x d``.
         options: How to fit.
     """
-    rows = _rows(f.bias.shape[0], options.seed).to(f.bias.device)
-    rank = choose_rank(f) if options.rank is None else options.rank
-    rank = 0 if rank >= f.weight.shape[0] else rank
-    stepped = SweepMap(f) if options.base == "sweep" else f
-    spectral_start, spectral = _fit_polynomials(stepped, solution, rows, options)
-    base, target = f.start(), solution[rows]
-    regressors = torch.cat([base[rows], f.bias[rows]], 1)
-    start = _least_squares(regressors, target - base[rows], options.ridge)
-    z = first_guess(f, base, start)
-    del base
-    previous, lefts, rights, pool = z, [], [], Pool(z)
-    for _ in range(options.steps):
-        fz = stepped.evaluate(z).value
-        image, point = fz[rows], z[rows]
-        regressors = torch.cat([image - point, point - previous[rows]], 1)
-        matrix = _least_squares(regressors, target - image, options.ridge)
-        left, right = _factors(matrix, regressors, rank)
-        lefts.append(left)
-        rights.append(right)
-        proposed = kernels.mix(z, fz, previous, left, right, pool.take(), f.into_range_)
-        previous, z = z, proposed
+    width = f.weight.shape[0]
+    rows = sampled_rows(f.bias.shape[0], options.seed).to(f.bias.device)
+    rank = (0 if width <= _WHOLE_WIDTH else _RANK) if options.rank is None else options.rank
+    rank = 0 if rank >= width else rank
+    base: FeatureMap = SweepMap(f) if options.base == "sweep" else f
+    spectral_start, spectral = fit_polynomials(base, solution, rows, options.steps, options.degree)
+    chosen: tuple[float, NarrowStart, _Steps] | None = None
+    for narrow, most in _candidates(width, options):
+        found = fit_narrow(f, solution, rows, narrow, most, options.ridge)
+        steps = _Steps(base, solution, rows, found.states, rank, options.ridge)
+        while steps.residual > options.tol and len(steps.lefts) < options.steps:
+            steps.advance()
+        cost = _solve_cost(f, found, steps)
+        if chosen is None or cost < chosen[0]:
+            chosen = cost, found, steps
+    assert chosen is not None
+    _, found, steps = chosen
+    while len(steps.lefts) < options.steps:
+        steps.advance()
     return Learned(
         weight=f.weight.detach().clone(),
-        start=start,
-        left=torch.stack(lefts),
-        right=torch.stack(rights),
+        basis=found.basis,
+        start=found.start,
+        narrow=found.steps,
+        left=torch.stack(steps.lefts),
+        right=torch.stack(steps.rights),
         spectral_start=spectral_start,
         spectral=spectral,
         details={
             "preset": "learned",
             "steps": options.steps,
             "rank": rank,
+            "narrow": options.narrow,
             "base": options.base,
         },
     )
 
 
-def choose_rank(f: EquilibriumMap) -> int:
-    """The rank at which mixing costs about as much as an evaluation, by counting operations.
+class _Steps:
+    """The steps fitted so far, and where they have led.
 
-    An edge costs about four times the time of its arithmetic, because its row is fetched from memory.
+    Attributes:
+        residual: Relative residual at the last point that was evaluated.
+        lefts: Left factors, or whole matrices.
+        rights: Right factors.
     """
-    nodes, width = f.bias.shape
-    evaluation = 2 * nodes * width * width + 4 * 2 * f.adjacency.num_entries * width
-    rank = int(evaluation / (6 * nodes * width))
-    return max(8, 8 * round(rank / 8))
 
+    def __init__(
+        self, f: FeatureMap, solution: Tensor, rows: Tensor, start: Tensor, rank: int, ridge: float
+    ) -> None:
+        self.f, self.rows, self.rank, self.ridge = f, rows, rank, ridge
+        self._target = solution[rows]
+        self._z = self._previous = start
+        self._pool = Pool(start)
+        self.residual = torch.inf
+        self.lefts: list[Tensor] = []
+        self.rights: list[Tensor] = []
 
-def _rows(count: int, seed: int) -> Tensor:
-    if count <= MAX_ROWS:
-        return torch.arange(count)
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randperm(count, generator=generator)[:MAX_ROWS].sort().values
-
-
-def _gram(left: Tensor, right: Tensor) -> Tensor:
-    """``left^T right`` summed in float64 over chunks of rows."""
-    total = torch.zeros(left.shape[1], right.shape[1], dtype=torch.float64, device=left.device)
-    for begin in range(0, left.shape[0], _CHUNK):
-        part = slice(begin, begin + _CHUNK)
-        total += (left[part].T @ right[part]).double()
-    return total
-
-
-def _least_squares(regressors: Tensor, target: Tensor, ridge: float) -> Tensor:
-    """The ridge solution of ``regressors @ C = target``; columns that are all zero get zero."""
-    gram = _gram(regressors, regressors)
-    scale = gram.diagonal().mean().clamp_min(torch.finfo(torch.float64).tiny)
-    gram.diagonal().add_(ridge * scale)
-    return torch.linalg.solve(gram, _gram(regressors, target)).to(target.dtype)
-
-
-def _factors(matrix: Tensor, regressors: Tensor, rank: int) -> tuple[Tensor, Tensor]:
-    """The best factors of the given rank, judged by what they do to the regressors."""
-    if rank == 0:
-        return matrix, matrix.new_empty(0, matrix.shape[1])
-    covariance = matrix.double().T @ _gram(regressors, regressors) @ matrix.double()
-    vectors = torch.linalg.eigh(covariance).eigenvectors[:, -rank:].to(matrix.dtype)
-    return matrix @ vectors, vectors.T.contiguous()
-
-
-def _fit_polynomials(
-    f: FeatureMap, solution: Tensor, rows: Tensor, options: MomentumOptions
-) -> tuple[Tensor, Tensor]:
-    """The same fit with each matrix a polynomial in W: few numbers, which follow W as it changes."""
-    base, target = f.start(), solution[rows]
-    stack = powers(f, base, options.degree)
-    start = _fit_coefficients((base[rows], f.bias[rows]), stack, target - base[rows])
-    z = first_guess(f, base, assemble(start, stack))
-    del base
-    stack = powers(f, z, options.degree)
-    previous, found, pool = z, [], Pool(z)
-    for _ in range(options.steps):
-        fz = f.evaluate(z).value
+    def advance(self) -> None:
+        """Fit one more step, and take it."""
+        z, previous, rows = self._z, self._previous, self.rows
+        evaluation = self.f.evaluate(z)
+        fz = evaluation.value
+        self.residual = float((evaluation.residual_sq.sum() / evaluation.value_sq.sum()).sqrt())
         image, point = fz[rows], z[rows]
-        pair = (image - point, point - previous[rows])
-        coefficients = _fit_coefficients(pair, stack, target - image)
-        found.append(coefficients)
-        whole = assemble(coefficients, stack)
-        none = whole.new_empty(0, whole.shape[1])
-        proposed = kernels.mix(z, fz, previous, whole, none, pool.take(), f.into_range_)
-        previous, z = z, proposed
-    return start, torch.stack(found)
+        regressors = torch.cat([image - point, point - previous[rows]], 1)
+        matrix = least_squares(regressors, self._target - image, self.ridge)
+        left, right = factors(matrix, regressors, self.rank)
+        self.lefts.append(left)
+        self.rights.append(right)
+        proposed = kernels.mix(z, fz, previous, left, right, self._pool.take(), self.f.into_range_)
+        self._previous, self._z = z, proposed
 
 
-def _fit_coefficients(pair: tuple[Tensor, Tensor], stack: Tensor, target: Tensor) -> Tensor:
-    # <X P_i, Y P_j> is <X^T Y, P_i P_j^T>: two d x d products instead of n x d ones for every power.
-    grams = [[_gram(one, other) for other in pair] for one in pair]
-    targets = [_gram(one, target) for one in pair]
-    degrees = stack.shape[0]
-    basis = stack.double()
-    size = 2 * degrees
-    normal = basis.new_zeros(size, size)
-    wanted = basis.new_zeros(size)
-    for h in range(2):
-        for i in range(degrees):
-            wanted[h * degrees + i] = (targets[h] * basis[i]).sum()
-            for g in range(2):
-                product = grams[h][g] @ basis
-                row = (basis[i] * product).sum((-2, -1))
-                normal[h * degrees + i, g * degrees : (g + 1) * degrees] = row
-    scale = normal.diagonal().clamp_min(torch.finfo(torch.float64).tiny).rsqrt()
-    scaled = scale[:, None] * normal * scale
-    scaled.diagonal().add_(1e-8)
-    return (scale * torch.linalg.solve(scaled, scale * wanted)).view(2, degrees).to(target.dtype)
+def _candidates(width: int, options: MomentumOptions) -> list[tuple[int, int]]:
+    """Widths of the stand-in to try, and the most steps with each.
+
+    An eighth, a quarter and half of d, where vectors are full; and all of d without a step, which is a
+    guess from b alone.
+    """
+    if options.narrow is not None:
+        return [(min(options.narrow, width), options.narrow_steps)]
+    unit = 16 if width >= 64 else 1
+    narrow = sorted({unit * -(-width // (share * unit)) for share in (8, 4, 2)} - {width})
+    return [*((one, options.narrow_steps) for one in narrow), (width, 0)]
+
+
+def _solve_cost(f: EquilibriumMap, found: NarrowStart, steps: _Steps) -> float:
+    """What a solve costs, in multiplications, with an entry of A counted several times."""
+    (nodes, width), entries = f.bias.shape, f.adjacency.num_entries
+    narrow, rank = found.basis.shape[1], steps.rank
+    mixing = nodes * width * (3 * rank if rank else 2 * width)
+    full = nodes * width * width + _ENTRY * entries * width + mixing + _CALLS
+    less = narrow * (2 * nodes * (width + narrow) + _ENTRY * entries) + _CALLS
+    return len(steps.lefts) * full + len(found.steps) * less + 2 * nodes * width * narrow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,10 @@ import torch
 from torch import Tensor
 
 from .. import kernels
-from ..equilibrium import AdjointMap, FeatureMap, FixedPointMap
+from ..equilibrium import AdjointMap, EquilibriumMap, FeatureMap, FixedPointMap
 from ..errors import InputError
 from ..memory import Pool
+from .narrow import NarrowMap, narrow_guess
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -36,8 +38,8 @@ def powers(f: FeatureMap, start: Tensor, degree: int) -> Tensor:
     return torch.stack(stack)
 
 
-def first_guess(f: FeatureMap, base: Tensor, start: Tensor) -> Tensor:
-    """The first point ``base + [base, b] @ start``, clamped to what f can take, ``n x d``."""
+def spectral_guess(f: FeatureMap, base: Tensor, start: Tensor) -> Tensor:
+    """The point ``base + [base, b] @ start``, clamped to what f can take, ``n x d``."""
     width = base.shape[1]
     guess = torch.addmm(base, base, start[:width])
     return f.into_range_(guess.addmm_(f.bias, start[width:]))
@@ -60,20 +62,25 @@ class Learned:
     r"""A solver fitted to one model: a handful of evaluations instead of dozens.
 
     .. math::
-        Z_0 = [\sigma(b), b]\, C_0 + \sigma(b), \qquad
         Z_{k+1} = f(Z_k) + [f(Z_k) - Z_k,\; Z_k - Z_{k-1}]\, C_k
 
     clamped to the range of the activation. The ``2d x d`` matrices :math:`C_k` have low rank. For each
     eigenvalue of W the errors live on a line through 0, on which such a two-term recurrence can be as
-    good as Chebyshev's method, even where W is orthogonal and Anderson gains nothing. For a W that has
-    changed since, :math:`C_k` is rebuilt as a polynomial in W with a few learned coefficients. The
-    backward fixed point of training has the same spectrum and is solved with the same coefficients.
+    good as Chebyshev's method, even where W is orthogonal and Anderson gains nothing. The start
+    :math:`Z_0` comes from a few steps of the same kind with a narrow stand-in for f
+    (:class:`~ignn_solver.solvers.narrow.NarrowMap`), charged as evaluations.
+
+    For a W that has changed since, the start is :math:`\sigma(b) + [\sigma(b), b]\, C_0`, and it and every
+    :math:`C_k` are rebuilt as polynomials in W with a few learned coefficients. The backward fixed point
+    of training has the same spectrum and is solved with the same coefficients.
 
     Make one with ``ignn_solver.fit_solver``.
 
     Attributes:
         weight: The W it was fitted for, ``d x d``.
-        start: :math:`C_0`, ``2d x d``.
+        basis: The directions of the narrow stand-in, ``d x r``.
+        start: Where it starts from :math:`[\sigma(b), b]`, ``2d x r``.
+        narrow: The matrix of each of its steps, ``narrow steps x 2r x r``.
         left: :math:`C_k` for each step, or its left factor, ``steps x 2d x rank``.
         right: The right factors, ``steps x rank x d``, or empty for full rank.
         spectral_start: Coefficients of :math:`C_0` as a polynomial, ``2 x (degree + 1)``.
@@ -82,7 +89,9 @@ class Learned:
     """
 
     weight: Tensor = field(repr=False)
+    basis: Tensor = field(repr=False)
     start: Tensor = field(repr=False)
+    narrow: Tensor = field(repr=False)
     left: Tensor = field(repr=False)
     right: Tensor = field(repr=False)
     spectral_start: Tensor = field(repr=False)
@@ -118,16 +127,17 @@ class Learned:
         return replace(self, **moved)
 
     def initial(self, f: FixedPointMap) -> tuple[Tensor, int]:
-        """The first point, from b alone: no pass over the edges."""
+        """The first point, and the evaluations that the narrow steps are worth, rounded up."""
         f = self._checked(f)
+        if isinstance(f, EquilibriumMap) and self._knows(f):
+            share = NarrowMap(f, self.basis).share
+            guess = narrow_guess(f, self.basis, self.start, self.narrow)
+            return guess, math.ceil(len(self.narrow) * share)
         base = f.start()
         if isinstance(f, AdjointMap):
             return base, 0
-        start = self.start
-        if not self._knows(f):
-            stack = powers(f, base, self.spectral_start.shape[1] - 1)
-            start = assemble(self.spectral_start, stack)
-        return first_guess(f, base, start), 0
+        stack = powers(f, base, self.spectral_start.shape[1] - 1)
+        return spectral_guess(f, base, assemble(self.spectral_start, stack)), 0
 
     def init(self, f: FixedPointMap, z0: Tensor) -> Momentum:
         """The matrices of each step: as fitted, or rebuilt where W has changed since."""
@@ -163,7 +173,7 @@ class Learned:
         """A solver for a changed model or graph: fitted anew, without labels, in about a second."""
         from ..learning.fit import fit_solver
 
-        kept: dict[str, Any] = {name: self.details[name] for name in ("steps", "rank")}
+        kept: dict[str, Any] = {name: self.details[name] for name in ("steps", "rank", "narrow")}
         kept["base"] = self.base
         adapted = fit_solver(model, data, **(kept | options))
         assert isinstance(adapted, Learned)

@@ -1,0 +1,66 @@
+"""Fitting the learned solver's matrices as polynomials in W: few numbers, which follow W as it changes."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .. import kernels
+from ..equilibrium import FeatureMap
+from ..memory import Pool
+from ..solvers.learned import assemble, powers, spectral_guess
+from .least_squares import gram
+
+
+def fit_polynomials(
+    f: FeatureMap, solution: Tensor, rows: Tensor, steps: int, degree: int
+) -> tuple[Tensor, Tensor]:
+    """Coefficients of the start, ``2 x (degree + 1)``, and of every step, ``steps x 2 x (degree + 1)``.
+
+    Args:
+        f: The map.
+        solution: Its fixed point, ``n x d``.
+        rows: The rows to fit on.
+        steps: How many steps.
+        degree: Degree of the polynomials.
+    """
+    base, target = f.start(), solution[rows]
+    stack = powers(f, base, degree)
+    start = _fit_coefficients((base[rows], f.bias[rows]), stack, target - base[rows])
+    z = spectral_guess(f, base, assemble(start, stack))
+    del base
+    stack = powers(f, z, degree)
+    previous, found, pool = z, [], Pool(z)
+    for _ in range(steps):
+        fz = f.evaluate(z).value
+        image, point = fz[rows], z[rows]
+        pair = (image - point, point - previous[rows])
+        coefficients = _fit_coefficients(pair, stack, target - image)
+        found.append(coefficients)
+        whole = assemble(coefficients, stack)
+        none = whole.new_empty(0, whole.shape[1])
+        proposed = kernels.mix(z, fz, previous, whole, none, pool.take(), f.into_range_)
+        previous, z = z, proposed
+    return start, torch.stack(found)
+
+
+def _fit_coefficients(pair: tuple[Tensor, Tensor], stack: Tensor, target: Tensor) -> Tensor:
+    # <X P_i, Y P_j> is <X^T Y, P_i P_j^T>: two d x d products instead of n x d ones for every power.
+    grams = [[gram(one, other) for other in pair] for one in pair]
+    targets = [gram(one, target) for one in pair]
+    degrees = stack.shape[0]
+    basis = stack.double()
+    size = 2 * degrees
+    normal = basis.new_zeros(size, size)
+    wanted = basis.new_zeros(size)
+    for h in range(2):
+        for i in range(degrees):
+            wanted[h * degrees + i] = (targets[h] * basis[i]).sum()
+            for g in range(2):
+                product = grams[h][g] @ basis
+                row = (basis[i] * product).sum((-2, -1))
+                normal[h * degrees + i, g * degrees : (g + 1) * degrees] = row
+    scale = normal.diagonal().clamp_min(torch.finfo(torch.float64).tiny).rsqrt()
+    scaled = scale[:, None] * normal * scale
+    scaled.diagonal().add_(1e-8)
+    return (scale * torch.linalg.solve(scaled, scale * wanted)).view(2, degrees).to(target.dtype)
