@@ -27,23 +27,35 @@ def gram(left: Tensor, right: Tensor) -> Tensor:
     return total
 
 
-def least_squares(regressors: Tensor, target: Tensor, ridge: float) -> Tensor:
-    """The ridge solution of ``regressors @ C = target``; columns that are all zero get zero."""
-    normal = gram(regressors, regressors)
-    scale = normal.diagonal().mean().clamp_min(torch.finfo(torch.float64).tiny)
-    normal.diagonal().add_(ridge * scale)
-    return torch.linalg.solve(normal, gram(regressors, target)).to(target.dtype)
+class LeastSquares:
+    """Ridge regressions on the same regressors, whose Gram matrix is made once.
+
+    Args:
+        regressors: ``rows x k``.
+        ridge: Tikhonov term, relative to the mean squared regressor.
+    """
+
+    def __init__(self, regressors: Tensor, ridge: float) -> None:
+        self.regressors = regressors
+        self.normal = gram(regressors, regressors)
+        self._damped = self.normal.clone()
+        scale = self.normal.diagonal().mean().clamp_min(torch.finfo(torch.float64).tiny)
+        self._damped.diagonal().add_(ridge * scale)
+
+    def fit(self, target: Tensor) -> Tensor:
+        """The solution C of ``regressors @ C = target``; columns that are all zero get zero."""
+        wanted = gram(self.regressors, target)
+        return torch.linalg.solve(self._damped, wanted).to(target.dtype)
+
+    def factors(self, matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+        """The best factors of a solution, judged by what they do to the regressors; rank 0 for no factors."""
+        if rank == 0:
+            return matrix, matrix.new_empty(0, matrix.shape[1])
+        covariance = matrix.double().T @ self.normal @ matrix.double()
+        vectors = leading_directions(covariance, rank).to(matrix.dtype)
+        return matrix @ vectors, vectors.T.contiguous()
 
 
 def leading_directions(normal: Tensor, count: int) -> Tensor:
     """The eigenvectors of the ``count`` largest eigenvalues of a Gram matrix, as columns."""
     return torch.linalg.eigh(normal).eigenvectors[:, normal.shape[0] - count :]
-
-
-def factors(matrix: Tensor, regressors: Tensor, rank: int) -> tuple[Tensor, Tensor]:
-    """The best factors of the given rank, judged by what they do to the regressors; 0 for the matrix itself."""
-    if rank == 0:
-        return matrix, matrix.new_empty(0, matrix.shape[1])
-    covariance = matrix.double().T @ gram(regressors, regressors) @ matrix.double()
-    vectors = leading_directions(covariance, rank).to(matrix.dtype)
-    return matrix @ vectors, vectors.T.contiguous()

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..memory import Pool
 from ..solvers.learned import Learned
 from ..sweeping import SweepMap
-from .least_squares import factors, least_squares, sampled_rows
+from .least_squares import LeastSquares, sampled_rows
 from .narrow import NarrowStart, fit_narrow
 from .polynomials import fit_polynomials
 
@@ -21,6 +21,8 @@ from .polynomials import fit_polynomials
 _WHOLE_WIDTH, _RANK = 64, 32
 #: What an entry of A costs beside a multiplication in a dense product: its row is fetched from memory.
 _ENTRY = 4
+#: A start whose error is so many times that of another is not worth fitting steps to.
+_MUCH_WORSE = 2.0
 #: What the calls of one step cost whatever its size, in multiplications.
 _CALLS = 2e6
 
@@ -78,6 +80,8 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
     chosen: tuple[float, NarrowStart, _Steps] | None = None
     for narrow, most in _candidates(width, options):
         found = fit_narrow(f, solution, rows, narrow, most, options.ridge)
+        if chosen is not None and found.error > _MUCH_WORSE * chosen[1].error:
+            continue
         steps = _Steps(base, solution, rows, found.states, rank, options.ridge)
         while steps.residual > options.tol and len(steps.lefts) < options.steps:
             steps.advance()
@@ -135,8 +139,8 @@ class _Steps:
         self.residual = float((evaluation.residual_sq.sum() / evaluation.value_sq.sum()).sqrt())
         image, point = fz[rows], z[rows]
         regressors = torch.cat([image - point, point - previous[rows]], 1)
-        matrix = least_squares(regressors, self._target - image, self.ridge)
-        left, right = factors(matrix, regressors, self.rank)
+        fit = LeastSquares(regressors, self.ridge)
+        left, right = fit.factors(fit.fit(self._target - image), self.rank)
         self.lefts.append(left)
         self.rights.append(right)
         proposed = kernels.mix(z, fz, previous, left, right, self._pool.take(), self.f.into_range_)
@@ -146,13 +150,13 @@ class _Steps:
 def _candidates(width: int, options: MomentumOptions) -> list[tuple[int, int]]:
     """Widths of the stand-in to try, and the most steps with each.
 
-    An eighth, a quarter and half of d, where vectors are full; and all of d without a step, which is a
-    guess from b alone.
+    An eighth and a quarter of d, where vectors are full; and all of d without a step, which is a guess from
+    b alone.
     """
     if options.narrow is not None:
         return [(min(options.narrow, width), options.narrow_steps)]
     unit = 16 if width >= 64 else 1
-    narrow = sorted({unit * -(-width // (share * unit)) for share in (8, 4, 2)} - {width})
+    narrow = sorted({unit * -(-width // (share * unit)) for share in (8, 4)} - {width})
     return [*((one, options.narrow_steps) for one in narrow), (width, 0)]
 
 

@@ -45,22 +45,20 @@ def fit_polynomials(
 
 
 def _fit_coefficients(pair: tuple[Tensor, Tensor], stack: Tensor, target: Tensor) -> Tensor:
-    # <X P_i, Y P_j> is <X^T Y, P_i P_j^T>: two d x d products instead of n x d ones for every power.
-    grams = [[gram(one, other) for other in pair] for one in pair]
-    targets = [gram(one, target) for one in pair]
-    degrees = stack.shape[0]
+    # <X P_i, Y P_j> is <X^T Y P_j, P_i>: products of d x d matrices instead of n x d ones for every power.
     basis = stack.double()
-    size = 2 * degrees
-    normal = basis.new_zeros(size, size)
-    wanted = basis.new_zeros(size)
-    for h in range(2):
-        for i in range(degrees):
-            wanted[h * degrees + i] = (targets[h] * basis[i]).sum()
-            for g in range(2):
-                product = grams[h][g] @ basis
-                row = (basis[i] * product).sum((-2, -1))
-                normal[h * degrees + i, g * degrees : (g + 1) * degrees] = row
+    flat = basis.flatten(1)
+    first, second = pair
+    blocks = [
+        flat @ (gram(one, other) @ basis).flatten(1).T
+        for one, other in ((first, first), (first, second), (second, second))
+    ]
+    normal = torch.cat(
+        [torch.cat([blocks[0], blocks[1]], 1), torch.cat([blocks[1].T, blocks[2]], 1)]
+    )
+    wanted = torch.cat([flat @ gram(one, target).flatten() for one in pair])
     scale = normal.diagonal().clamp_min(torch.finfo(torch.float64).tiny).rsqrt()
     scaled = scale[:, None] * normal * scale
     scaled.diagonal().add_(1e-8)
-    return (scale * torch.linalg.solve(scaled, scale * wanted)).view(2, degrees).to(target.dtype)
+    found = scale * torch.linalg.solve(scaled, scale * wanted)
+    return found.view(2, -1).to(target.dtype)
