@@ -67,6 +67,7 @@ def graph_model(place: str, seed: int) -> tuple[GraphIGNN, Batch, EquilibriumMap
     rest = make_batches([graphs[i] for i in order[GRAPHS:]] or sample)
     batches = FoldBatches(make_batches(sample, 64), rest[:1], rest[:1])
     training = {**recipe.training, "epochs": 20}
+    training.pop("batch_size", None)  # the batches are made above
     train_fold(model, batches, seed=seed, **training)
     with torch.no_grad():
         f = model.equilibrium_map(Batch.from_data_list([graphs[largest]])).detach()
