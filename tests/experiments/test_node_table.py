@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from ignn_solver import InputError, datasets
@@ -79,6 +81,26 @@ def test_what_takes_too_long_is_said_and_not_tried_with_other_seeds(handmade, tm
     assert "SGC on Citeseer was not run: " in report.text
     second = read_json(tmp_path / "table2" / "citeseer" / "sgc" / "seed-1-epochs-50.json", "cell")
     assert "limit" in second["result"]["skipped"]
+
+
+def test_a_form_that_takes_too_long_leaves_the_others(handmade, tmp_path, monkeypatch):
+    measure, tried = node_cell._measure, []
+
+    def slow_on_paper(network, data, form, *rest):
+        tried.append(form)
+        if form == "learned-paper":
+            time.sleep(60)
+        return measure(network, data, "learned", *rest)
+
+    monkeypatch.setattr(node_cell, "_measure", slow_on_paper)
+    report = table2.run(asked(tmp_path, models=("learned",), epochs=2, hours=5 / 3600))
+    found = {row["model"]: row for row in report.rows if row["protocol"] == "validation"}
+    assert "not done after 5 s" in found["learned-paper"]["skipped"]
+    assert found["learned"]["mean"] > 0
+    assert "IGNN-Solver (as published) on Citeseer was not run" in report.text
+    # With the second seed it is not tried again.
+    assert tried.count("learned-paper") == 1
+    assert tried.count("learned") == 2
 
 
 def test_settings_are_the_recipes_and_no_model_is_wider_than_another():

@@ -95,11 +95,10 @@ class NodeTable:
 
         def work(arguments: Mapping[str, Any]) -> dict[str, Any]:
             first = self.cell(arguments["dataset"], arguments["network"], request.seed, request)
-            if arguments["seed"] != request.seed:
-                known = finished(first, folder)
-                if known is not None and "skipped" in known:
-                    return known
-            return node_cell.run_cell(arguments, request.data_dir, request.hours, request.memory)
+            known = None if arguments["seed"] == request.seed else finished(first, folder)
+            return node_cell.run_cell(
+                arguments, request.data_dir, request.hours, request.memory, known
+            )
 
         return work
 
@@ -123,12 +122,11 @@ class NodeTable:
             "hidden": arguments["model"]["hidden_channels"],
             "recipe": arguments["recipe"],
         }
-        if "skipped" in results[0]:
-            return [
-                {**common, "protocol": protocol, "mean": None, "std": None, "trials": 0}
-                | {"skipped": results[0]["skipped"]}
-                for protocol in PROTOCOLS
-            ]
+        first = results[0]
+        why = first.get("skipped") or first.get("forms", {}).get(model, {}).get("skipped")
+        if why:
+            missing = {"mean": None, "std": None, "trials": 0, "skipped": why}
+            return [{**common, "protocol": protocol, **missing} for protocol in PROTOCOLS]
         return [
             {**common, "protocol": protocol, **_figures(results, model, protocol)}
             for protocol in PROTOCOLS
