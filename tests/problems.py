@@ -23,7 +23,12 @@ SOLVERS = {
     "anderson-safeguarded": Anderson(safeguard=True),
     "anderson-node": Anderson(scope="node"),
     "anderson-node-safeguarded": Anderson(scope="node", safeguard=True),
+    "anderson-half": Anderson(history="half"),
+    "anderson-half-safeguarded": Anderson(history="half", safeguard=True),
+    "anderson-node-half-safeguarded": Anderson(history="half", scope="node", safeguard=True),
     "broyden": Broyden(),
+    "broyden-half": Broyden(history="half"),
+    "broyden-half-safeguarded": Broyden(history="half", safeguard=True),
     "broyden-safeguarded": Broyden(safeguard=True),
 }
 

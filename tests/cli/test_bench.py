@@ -8,6 +8,7 @@ import torch
 from typer.testing import CliRunner
 
 from ignn_solver import IGNN, InputError, datasets
+from ignn_solver.benchmark.memory import GIBIBYTE, estimate
 from ignn_solver.cli import app, main
 from ignn_solver.tasks.checkpoint import save_model
 
@@ -61,6 +62,23 @@ def test_too_little_memory_is_refused_before_anything_is_fitted(run):
     arguments = ["blocks:200", "--run", run, "--memory", "1e-6", "--solver", "picard"]
     with pytest.raises(InputError, match=r"picard needs about 0.0 GiB .* raise --memory"):
         invoke(*arguments)
+
+
+def test_where_only_the_history_is_too_large_it_is_halved(tmp_path):
+    data, run = datasets.load("blocks:200"), tmp_path / "wide"
+    save_model(run, IGNN(data.num_features, 64, data.num_classes), source={"dataset": "blocks:200"})
+    gib = estimate(200, data.num_edges + 200, 64, "anderson") / GIBIBYTE
+    names = ["--solver", "picard", "--solver", "anderson"]
+    for memory, halved in ((0.99 * gib, ["anderson"]), (1.01 * gib, [])):
+        target = tmp_path / "bench.json"
+        shown = invoke(
+            "blocks:200", "--run", run, "--rounds", 1, "--memory", memory, "--json", target, *names
+        )
+        said = "anderson keeps its history in half precision: with a full one it needs about"
+        assert (said in shown.output) == bool(halved)
+        record = json.loads(target.read_text())
+        assert record["half_history"] == halved
+        assert [row["solver"] for row in record["rows"]] == ["picard", "anderson"]
 
 
 @pytest.mark.parametrize(

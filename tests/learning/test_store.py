@@ -9,12 +9,22 @@ from ignn_solver.tensors import save_tensors
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_solver_comes_back_as_it_was(model, graph, f, tmp_path, preset):
-    options = {} if preset == "learned" else {"iterations": 3, "safeguard": True, "window": 3}
+    options = (
+        {}
+        if preset == "learned"
+        else {
+            "iterations": 3,
+            "safeguard": True,
+            "window": 3,
+            "history": "half",
+        }
+    )
     solver = ig.fit_solver(model, graph, preset, steps=4, **options)
     path = solver.save(tmp_path / "run")
     assert path.name == "solver.safetensors"
     again = ig.load_solver(tmp_path / "run")
     assert again.details == solver.details
+    assert preset == "learned" or again.history == "half"
     one, other = (ig.solve(f, s, tol=1e-3, on_failure="return") for s in (solver, again))
     assert torch.equal(one.trace, other.trace)
 

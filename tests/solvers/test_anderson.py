@@ -195,3 +195,5 @@ def test_wrong_configurations_are_refused():
         Anderson(window=0)
     with pytest.raises(InputError, match='scope must be "graph" or "node", not \'edge\''):
         Anderson(scope="edge")
+    with pytest.raises(InputError, match='history must be "full" or "half", not \'double\''):
+        Anderson(history="double")

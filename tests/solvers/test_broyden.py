@@ -74,3 +74,5 @@ def test_it_is_never_much_slower_than_plain_iteration(name):
 def test_wrong_configurations_are_refused():
     with pytest.raises(InputError, match="memory must be at least 1, not 0"):
         Broyden(memory=0)
+    with pytest.raises(InputError, match='history must be "full" or "half", not \'double\''):
+        Broyden(history="double")

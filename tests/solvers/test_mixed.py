@@ -51,6 +51,11 @@ def test_the_combination_is_the_papers_formula(f):
     torch.testing.assert_close(window.combine(alpha, beta), expected, rtol=1e-4, atol=1e-4)
 
 
+def test_an_unknown_history_is_refused():
+    with pytest.raises(InputError, match='history must be "full" or "half"'):
+        MixedAnderson(ZeroInitializer(), None, history="double")
+
+
 def test_a_model_of_another_width_is_refused(f):
     variant = MixedAnderson(ZeroInitializer(), None, details={"width": 8})
     with pytest.raises(InputError, match="width 8, but the model has width 16"):

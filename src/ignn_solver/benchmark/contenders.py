@@ -94,7 +94,10 @@ def torchdeq(problem: Problem, name: str) -> Contender:
 
 
 def contenders(
-    problem: Problem, names: tuple[str, ...], learned: dict[str, Solver]
+    problem: Problem,
+    names: tuple[str, ...],
+    learned: dict[str, Solver],
+    half: tuple[str, ...] = (),
 ) -> list[Contender]:
     """Everyone in ``names``, in the order of ``NAMES``.
 
@@ -102,6 +105,7 @@ def contenders(
         problem: What to solve.
         names: Who competes.
         learned: The learned solvers, by the name of their preset.
+        half: Which of Anderson and Broyden keep their history in half precision.
     """
     found = []
     for name in NAMES:
@@ -112,7 +116,8 @@ def contenders(
         elif name in PEERS:
             found.append(torchdeq(problem, name.removeprefix("torchdeq-")))
         elif name in CLASSICAL:
-            found.append(ours(problem, name, getattr(solvers, name.capitalize())()))
+            options = {"history": "half"} if name in half else {}
+            found.append(ours(problem, name, getattr(solvers, name.capitalize())(**options)))
         elif name == "learned-certified":
             found.append(certified(problem, name, learned["learned"]))
         else:

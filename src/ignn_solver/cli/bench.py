@@ -33,7 +33,11 @@ def bench(
         typer.Option(metavar="DIR", help="A trained run. Default: runs/NAME, trained if missing."),
     ] = None,
     memory: Annotated[
-        float | None, typer.Option(metavar="GIB", help="Refuse what would need more than this.")
+        float | None,
+        typer.Option(
+            metavar="GIB",
+            help="Refuse what needs more than this, even with half-precision histories.",
+        ),
     ] = None,
     seed: Seed = 0,
     data_dir: DataDir = None,
@@ -129,20 +133,29 @@ def _bench(
     folder = run or Path("runs") / f"{dataset.replace(':', '-')}-ignn-{seed}"
     progress = False if quiet else None
     model = trained(dataset, data, folder, seed, progress=progress, say=say)
+    half: dict[str, float] = {}
     if memory is not None:
         entries = data.edge_index.shape[1] + data.num_nodes
-        check(data.num_nodes, entries, model.hidden_channels, names, memory)
+        half = check(data.num_nodes, entries, model.hidden_channels, names, memory)
+    for name, needed in half.items():
+        say(
+            f"{name} keeps its history in half precision: with a full one it needs about {needed:.1f} GiB, "
+            f"but --memory allows {memory:g}"
+        )
     wanted = {"learned" if name == "learned-certified" else name for name in names}
     learned: dict[str, Any] = {}
     for preset in sorted(name for name in wanted if name.startswith("learned")):
-        learned[preset] = fit_solver(model, data, preset, seed=seed, progress=progress)
+        options: dict[str, Any] = {"history": "half"} if preset in half else {}
+        learned[preset] = fit_solver(model, data, preset, seed=seed, progress=progress, **options)
         say(f"{preset}: fitted in {learned[preset].details['seconds']:.1f} s")
     problem = Problem(dataset, model, data, tol)
 
     def after_round(number: int, times: dict[str, float]) -> None:
         written.add(number, {f"{dataset} ms/{name}": ms for name, ms in times.items()})
 
-    report = measure(problem, contenders(problem, names, learned), rounds, say, after_round)
+    entered = contenders(problem, names, learned, tuple(half))
+    report = measure(problem, entered, rounds, say, after_round)
+    report.header["half_history"] = list(half)
     for row in report.rows:
         for kind in ("evals", "residual", "accuracy", "certified"):
             written.add(0, {f"{dataset} {kind}/{row['solver']}": row[kind]})

@@ -68,7 +68,7 @@ def fit_solver(
         **options: For ``"learned"``: ``rank``, ``narrow``, ``ridge``, ``degree``, ``base``. For the
             others: ``mixer``, ``initializer``, ``window``, ``compressed``, ``hidden``, ``scope``, ``density``,
             ``sparsifier``, ``iterations``, ``lr``, ``lambda_reconstruction``, ``lambda_initial``,
-            ``lambda_alpha``, ``schedule``, ``memory``, ``safeguard``.
+            ``lambda_alpha``, ``schedule``, ``memory``, ``safeguard``, ``history``.
 
     Returns:
         The solver: pass it to ``model.predict(data, solver=...)``.
@@ -137,7 +137,7 @@ _LOSSES = {
     "schedule": "schedule",
 }
 _PARTS = {"mixer", "initializer", "window", "compressed", "hidden", "scope"}
-_SOLVER = {"density", "sparsifier", "safeguard"}
+_SOLVER = {"density", "sparsifier", "safeguard", "history"}
 _TRAINING = {"iterations", "lr", "memory"}
 
 

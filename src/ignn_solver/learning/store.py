@@ -15,7 +15,7 @@ from .fit import LearnedSolver, make_mixed
 
 _FORMAT = 1
 FILE = "solver.safetensors"
-_OPTIONS = ("density", "sparsifier", "safeguard")
+_OPTIONS = ("density", "sparsifier", "safeguard", "history")
 
 
 def save_solver(solver: LearnedSolver, folder: str | Path) -> Path:

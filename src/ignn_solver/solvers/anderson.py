@@ -7,78 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..adjacency import Adjacency
 from ..equilibrium import FixedPointMap
 from ..errors import InputError
+from .half import HalfSteps, check_history
+from .history import FullHistory, HalfHistory, History
 
 #: A residual that is exactly 0 counts as this share of the largest one, and so gets all the weight.
 _SMALLEST_SHARE = 1e-12
-
-
-@dataclass
-class History:
-    """The last iterates, their images' residuals, and the residuals' inner products.
-
-    Slots are reused in turn; ``filled`` counts how many hold something.
-    """
-
-    adjacency: Adjacency
-    scope: str
-    values: Tensor
-    residuals: Tensor
-    gram: Tensor
-    alive: Tensor
-    filled: int = 0
-    newest: int = -1
-
-    @classmethod
-    def empty(cls, f: FixedPointMap, window: int, scope: str) -> History:
-        """Room for ``window + 1`` steps of the map ``f``."""
-        slots = window + 1
-        owners = f.adjacency.num_nodes if scope == "node" else f.adjacency.num_graphs
-        values = f.bias.new_empty(slots, *f.bias.shape)
-        gram = torch.zeros(owners, slots, slots, dtype=torch.float64, device=f.bias.device)
-        alive = torch.ones(owners, slots, dtype=torch.bool, device=f.bias.device)
-        return cls(f.adjacency, scope, values, torch.empty_like(values), gram, alive)
-
-    def push(self, z: Tensor, fz: Tensor) -> None:
-        """Store a step in the oldest slot and update the inner products that it changes."""
-        slots = self.values.shape[0]
-        self.newest = (self.newest + 1) % slots
-        self.filled = min(self.filled + 1, slots)
-        self.values[self.newest].copy_(fz)
-        torch.sub(fz, z, out=self.residuals[self.newest])
-        dots = self._dots(self.residuals[: self.filled], self.residuals[self.newest])
-        self.gram[:, self.newest, : self.filled] = dots
-        self.gram[:, : self.filled, self.newest] = dots
-        self.alive[:, self.newest] = True
-
-    def forget(self, owners: Tensor) -> None:
-        """Restart these owners: only the newest step counts from now on."""
-        newest = torch.zeros_like(self.alive)
-        newest[:, self.newest] = True
-        self.alive = torch.where(owners.unsqueeze(-1), newest, self.alive)
-
-    def _dots(self, stack: Tensor, one: Tensor) -> Tensor:
-        if self.scope == "graph" and self.adjacency.num_graphs == 1:
-            return (stack.flatten(1) @ one.flatten()).to(torch.float64).unsqueeze(0)
-        per_node = torch.linalg.vecdot(stack, one).T
-        return per_node.double() if self.scope == "node" else self.adjacency.sum_per_graph(per_node)
-
-    def combine(self, weights: Tensor, beta: float) -> Tensor:
-        """``sum_i w_i (f(z_i) - (1 - beta) g_i)`` with weights per owner, ``owners x filled``."""
-        result = self._weighted(weights, self.values[: self.filled])
-        if beta != 1:
-            result.sub_(self._weighted(weights, self.residuals[: self.filled]), alpha=1 - beta)
-        return result
-
-    def _weighted(self, weights: Tensor, stack: Tensor) -> Tensor:
-        weights = weights.to(stack.dtype)
-        if weights.shape[0] == 1:
-            return (weights @ stack.flatten(1)).view(stack.shape[1:])
-        if self.scope == "graph":
-            weights = self.adjacency.spread(weights)
-        return torch.einsum("nk,knd->nd", weights, stack)
 
 
 @dataclass(frozen=True)
@@ -99,6 +34,7 @@ class Anderson:
         amplification_limit: Restart, from the newest step alone, when the system is so ill-conditioned
             that the weights' absolute sum, which multiplies rounding errors, exceeds this.
         safeguard: Let the loop replace steps that do not lower the residual enough.
+        history: Keep the steps in ``"full"`` precision, or in ``"half"``: about half the memory, more time.
     """
 
     window: int = 5
@@ -107,20 +43,31 @@ class Anderson:
     scope: str = "graph"
     amplification_limit: float = 1e4
     safeguard: bool = False
+    history: str = "full"
 
     def __post_init__(self) -> None:
         if self.window < 1:
             raise InputError(f"Anderson's window must be at least 1, not {self.window}")
         if self.scope not in ("graph", "node"):
             raise InputError(f'scope must be "graph" or "node", not {self.scope!r}')
+        check_history(self.history)
 
     def initial(self, f: FixedPointMap) -> tuple[Tensor, int]:
         """Start where the map can be evaluated without touching an edge."""
         return f.start(), 0
 
     def init(self, f: FixedPointMap, z0: Tensor) -> History:
-        """An empty history."""
-        return History.empty(f, self.window, self.scope)
+        """An empty history: room for ``window + 1`` steps."""
+        slots = self.window + 1
+        owners = f.adjacency.num_nodes if self.scope == "node" else f.adjacency.num_graphs
+        gram = torch.zeros(owners, slots, slots, dtype=torch.float64, device=f.bias.device)
+        alive = torch.ones(owners, slots, dtype=torch.bool, device=f.bias.device)
+        if self.history == "half":
+            steps = HalfSteps(self.window)
+            return HalfHistory(f.adjacency, self.scope, gram, alive, steps=steps)
+        values = f.bias.new_empty(slots, *f.bias.shape)
+        residuals = torch.empty_like(values)
+        return FullHistory(f.adjacency, self.scope, gram, alive, values=values, residuals=residuals)
 
     def step(self, z: Tensor, fz: Tensor, state: History) -> tuple[Tensor, History]:
         """The best affine combination of the stored steps."""

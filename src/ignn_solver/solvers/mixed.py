@@ -16,6 +16,7 @@ from ..learning.initializer import Initializer
 from ..learning.mixer import Mixer
 from ..learning.sparsify import sparsified
 from .anderson import Anderson
+from .half import HalfSteps, check_history
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Window:
-    """The last steps of a solve: images, residuals and compressed residuals, oldest first."""
+    """The last steps of a solve: images, residuals and compressed residuals, oldest first.
+
+    With ``half`` it keeps the images and residuals there; not for training, as they have no gradients.
+    """
 
     adjacency: Adjacency
     sparse: Adjacency | None
+    half: HalfSteps | None = None
     values: list[Tensor] = field(default_factory=list)
     residuals: list[Tensor] = field(default_factory=list)
     compressed: list[tuple[Tensor, Tensor]] = field(default_factory=list)
@@ -36,9 +41,12 @@ class Window:
     def push(self, mixer: Mixer, z: Tensor, fz: Tensor) -> None:
         """Store a step, compress its residual, and forget the oldest if there is no room."""
         residual = fz - z
-        # In a solve the loop reuses the memory of fz; in training it must keep its gradient.
-        self.values.append(fz if torch.is_grad_enabled() else fz.clone())
-        self.residuals.append(residual)
+        if self.half is not None:
+            self.half.push(z, fz)
+        else:
+            # In a solve the loop reuses the memory of fz; in training it must keep its gradient.
+            self.values.append(fz if torch.is_grad_enabled() else fz.clone())
+            self.residuals.append(residual)
         self.compressed.append(mixer.compress(residual, self.adjacency))
         for stored in (self.values, self.residuals, self.compressed):
             del stored[: -(mixer.window + 1)]
@@ -46,6 +54,8 @@ class Window:
     def combine(self, alpha: Tensor, beta: Tensor) -> Tensor:
         r""":math:`\sum_i \alpha_i (\beta f(Z_i) + (1 - \beta) Z_i)`, with weights for each row."""
         alpha, beta = self.adjacency.spread(alpha), self.adjacency.spread(beta)
+        if self.half is not None:
+            return self.half.combine(alpha, beta)
         result = torch.zeros_like(self.values[0])
         for i, (value, residual) in enumerate(zip(self.values, self.residuals, strict=True)):
             weight = alpha[:, i : i + 1]
@@ -66,6 +76,7 @@ class MixedAnderson:
         sparsifier: How they are chosen.
         window: How many past steps to use besides the newest, for the variant without a mixer.
         safeguard: Let the loop replace steps that do not lower the residual enough.
+        history: Keep the steps of a solve in ``"full"`` precision, or in ``"half"``: about half the memory.
         details: How it was fitted.
     """
 
@@ -75,11 +86,15 @@ class MixedAnderson:
     sparsifier: str = "pri"
     window: int = 5
     safeguard: bool = True
+    history: str = "full"
     details: dict[str, Any] = field(default_factory=dict)
 
     kind = "mixed"
     #: Initializers may read the features of the nodes, and the sparsified graph is kept for their order.
     any_order = False
+
+    def __post_init__(self) -> None:
+        check_history(self.history)
 
     @property
     def num_parameters(self) -> int:
@@ -88,7 +103,7 @@ class MixedAnderson:
         return sum(p.numel() for module in modules for p in module.parameters())
 
     def _classical(self) -> Anderson:
-        return Anderson(window=self.window)
+        return Anderson(window=self.window, history=self.history)
 
     def initial(self, f: FixedPointMap) -> tuple[Tensor, int]:
         """The initializer's guess, and the evaluations its graph layers are worth."""
@@ -103,7 +118,8 @@ class MixedAnderson:
             return self._classical().init(f, z0)
         if isinstance(f, AdjointMap):
             raise InputError("the paper's solver steps the forward map only: leave backward_solver")
-        return Window(f.adjacency, self.sparse_graph(f.adjacency))
+        half = HalfSteps(self.mixer.window) if self.history == "half" else None
+        return Window(f.adjacency, self.sparse_graph(f.adjacency), half)
 
     def sparse_graph(self, adjacency: Adjacency) -> Adjacency | None:
         """The graph that the mixer sees; ``None`` for mixers that see none."""
