@@ -140,6 +140,8 @@ def test_the_slider_moves_over_the_evaluations(visit):
     for evaluation, share in ((1, "0.0%"), (2, "33.3%"), (3, "100.0%")):
         assert canvas.get_attribute("data-evaluation") == str(evaluation)
         assert share in state.text
+        counted = "1 evaluation:" if evaluation == 1 else f"{evaluation} evaluations:"
+        assert state.text.startswith(f"After {counted}")
         assert share in slider.get_attribute("aria-valuetext")
         pictures.append(browser.execute_script("return arguments[0].toDataURL()", canvas))
         slider.send_keys(Keys.ARROW_RIGHT)
