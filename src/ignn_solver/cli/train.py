@@ -180,16 +180,9 @@ def dataset_source(
 def load_source(source: dict[str, Any], data_dir: Path | None) -> Data:
     """The graph that ``dataset_source`` described."""
     from .. import datasets
+    from ..datasets.loading import load_nodes
 
     if source["dataset"] is not None:
-        data = datasets.load(
-            source["dataset"], data_dir, source.get("split"), source.get("seed", 0)
-        )
-        if data.get("train_mask") is None:
-            raise InputError(
-                f"{source['dataset']} is a set of graphs to classify, not one graph of nodes: "
-                "name a dataset of task node in `ignn-solver datasets`"
-            )
-        return data
+        return load_nodes(source["dataset"], data_dir, source.get("split"), source.get("seed", 0))
     chosen = {key: source[key] for key in ("edges", "features", "labels", "split", "seed")}
     return datasets.from_files(**chosen)
