@@ -40,8 +40,8 @@ def small(monkeypatch):
         return datasets.load("blocks:200", seed=seed)
 
     monkeypatch.setattr(prepared, "_QUICK_UPDATES", UPDATES)
-    for module in (prepared, figure_dynamics):
-        monkeypatch.setattr(module, "load", load)
+    monkeypatch.setattr(prepared, "load_nodes", load)
+    monkeypatch.setattr(figure_dynamics, "load", load)
     for module in (prepared, figure_dynamics, trained):
         monkeypatch.setattr(module, "load_recipe", lambda name, which=None: RECIPE)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..benchmark.trained import trained
-from ..datasets import load
+from ..datasets.loading import load_nodes
 from ..errors import InputError
 from ..learning.fit import PAPER_PRESETS, LearnedSolver, fit_solver
 from ..learning.store import FILE, load_solver, save_solver
@@ -72,15 +72,21 @@ def paper_settings(dataset: str, quick: bool) -> dict[str, Any]:
     return {**settings, **({"iterations": _QUICK_UPDATES} if quick else {})}
 
 
-def prepare(dataset: str, request: Request) -> Prepared:
-    """The trained model of a dataset, from the folder ``models`` of the output, else trained now."""
-    data = load(dataset, request.data_dir, seed=request.seed)
+def prepare(dataset: str, request: Request, progress: bool | None = False) -> Prepared:
+    """The trained model of a dataset, from the folder ``models`` of the output, else trained now.
+
+    Args:
+        dataset: Its name.
+        request: What was asked for.
+        progress: Show a progress bar of the training; not where there is one of the cells already.
+    """
+    data = load_nodes(dataset, request.data_dir, seed=request.seed)
     epochs = request.epochs
     name = f"{dataset.replace(':', '-')}-seed-{request.seed}"
     if epochs is not None:
         name += f"-epochs-{epochs}"
     folder = request.output / "models" / name
     options = None if epochs is None else {"epochs": epochs}
-    model = trained(dataset, data, folder, request.seed, progress=False, training_options=options)
+    model = trained(dataset, data, folder, request.seed, progress, training_options=options)
     seconds = read_result(folder).seconds
     return Prepared(dataset, data, model, seconds, folder, request.seed, request.quick)
