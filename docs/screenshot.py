@@ -2,7 +2,8 @@
 
     ignn-solver report && python docs/screenshot.py report.html docs/images/report.png --evaluation 4
 
-It needs Chromium with its driver (Debian: chromium, chromium-driver) and selenium.
+It needs Chromium with its driver (Debian: chromium, chromium-driver) and selenium. The tests of the page
+start their browser with it.
 """
 
 from __future__ import annotations
@@ -45,28 +46,32 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as profile:
         browser = start(profile)
         try:
-            metrics = {"width": options.width, "height": options.height, "mobile": False}
-            browser.execute_cdp_cmd(
-                "Emulation.setDeviceMetricsOverride", {**metrics, "deviceScaleFactor": 1}
-            )
-            features = [
-                {"name": "prefers-color-scheme", "value": options.theme},
-                {"name": "prefers-reduced-motion", "value": "reduce"},
-            ]
-            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+            appear(browser, options.width, options.height, options.theme)
             browser.get(options.page.resolve().as_uri())
             options.picture.write_bytes(picture(browser, options.element, options.evaluation))
         finally:
             browser.quit()
 
 
-def start(profile: str) -> webdriver.Chrome:
-    """A headless Chromium with an empty profile."""
+def start(profile: str | Path) -> webdriver.Chrome:
+    """A headless Chromium with an empty profile, which keeps what the page writes to its console."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     return webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+
+
+def appear(browser: webdriver.Chrome, width: int, height: int, theme: str) -> None:
+    """Show pages as on a screen of this size and theme, without motion; a narrow one is a telephone's."""
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    features = [
+        {"name": "prefers-color-scheme", "value": theme},
+        {"name": "prefers-reduced-motion", "value": "reduce"},
+    ]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
 def picture(browser: webdriver.Chrome, element: str, evaluation: int | None) -> bytes:

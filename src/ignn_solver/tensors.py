@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +28,25 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: Any = None) -
 
 def load_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], Any]:
     """Read what ``save_tensors`` wrote; ``what`` names the file's role in the messages."""
-    if not path.is_file():
-        raise InputError(f"no {what} at {path}: train first, or name another folder")
-    try:
-        with safe_open(path, "pt") as file:
-            metadata = json.loads((file.metadata() or {}).get("json", "null"))
+    metadata = load_metadata(path, what)
+    with _reading(path, what):
         # Copies start at whole cache lines, as all of torch's own tensors do: the last bit of a sum can
         # depend on it, and a resumed training would drift from an uninterrupted one.
         return {name: tensor.clone() for name, tensor in load_file(path).items()}, metadata
+
+
+def load_metadata(path: Path, what: str) -> Any:
+    """What ``save_tensors`` wrote beside the tensors, without reading these."""
+    if not path.is_file():
+        raise InputError(f"no {what} at {path}: train first, or name another folder")
+    with _reading(path, what), safe_open(path, "pt") as file:
+        return json.loads((file.metadata() or {}).get("json", "null"))
+
+
+@contextmanager
+def _reading(path: Path, what: str) -> Iterator[None]:
+    try:
+        yield
     except (SafetensorError, json.JSONDecodeError, OSError, ValueError) as error:
         raise InputError(
             f"{what} {path} is truncated or corrupt ({error}): restore it or train again"

@@ -12,7 +12,7 @@ def test_the_demo_prints_a_table_and_writes_a_picture_and_json(cli, tmp_path):
     assert not shown.err
     record = json.loads((tmp_path / "out" / "demo.json").read_text())
     rows = record["rows"]
-    assert [row["solver"] for row in rows] == ["picard", "anderson", "broyden", "learned"]
+    assert [row["solver"] for row in rows] == ["picard", "anderson", "broyden", "sweep", "learned"]
     for row in rows:
         assert row.keys() == {"solver", "evals", "ms", "residual", "accuracy"}
         assert isinstance(row["evals"], int)

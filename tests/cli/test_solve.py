@@ -14,7 +14,7 @@ from ignn_solver.tasks.checkpoint import CONFIG, WEIGHTS
 def test_predictions_of_every_solver_are_those_of_the_model(cli, tmp_path, trained):
     data = datasets.load("chains:4")
     expected = load_model(trained).predict(data, tol=1e-6)
-    for solver in ("picard", "anderson", "broyden"):
+    for solver in ("picard", "anderson", "broyden", "sweep"):
         shown = cli(
             "solve",
             trained,
@@ -102,7 +102,7 @@ def test_too_few_evaluations_are_said_and_the_best_is_given(cli, tmp_path, train
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["--solver", "newton"], ["unknown solver 'newton': choose learned, picard, anderson"]),
+        (["--solver", "newton"], ["choose learned, picard, anderson, broyden, sweep"]),
         (["--solver", "learned"], ["has no learned solver", "ignn-solver fit-solver"]),
         (["--stop", "soon"], ['stop must be "residual" or "certified"', "soon"]),
         (["--tol", "-1"], ["tol must be at least 0"]),

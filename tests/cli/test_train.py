@@ -52,6 +52,10 @@ def test_baselines_and_options(cli, tmp_path):
     assert (config["seed"], config["recipe"]) == (3, "mine.toml")
     shown = cli("train", "chains:4", "--epochs", 8, "--solver", "alternating", *options)
     assert shown.status == 0, shown.err
+    (config,) = (
+        json.loads(path.read_text()) for path in tmp_path.glob("runs/chains-4-ignn-*/config.json")
+    )
+    assert config["training"]["solver"] == "alternating"
 
 
 def write_graph(folder: Path) -> list[str]:

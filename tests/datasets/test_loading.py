@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from datasets.formats import amgcn, write_zip
+from graph_sets import rings_and_stars
 from ignn_solver.datasets import amgcn as amgcn_module
-from ignn_solver.datasets import load
+from ignn_solver.datasets import load, loading
 from ignn_solver.errors import InputError
 
 
@@ -145,3 +146,13 @@ def test_root_goes_before_the_variable(empty_home: Path, tmp_path: Path) -> None
     assert load("citeseer", root=other).num_nodes == 24
     assert len(cached(other)) == 1
     assert cached(empty_home) == []
+
+
+def test_a_set_of_graphs_is_not_taken_for_one_graph(monkeypatch) -> None:
+    graphs = rings_and_stars(4)
+    monkeypatch.setattr(loading, "load", lambda *asked: graphs)
+    with pytest.raises(InputError, match="mutag is a set of graphs to classify, not one graph"):
+        loading.load_nodes("mutag")
+    graph = graphs[0]
+    monkeypatch.setattr(loading, "load", lambda *asked: graph)
+    assert loading.load_nodes("one") is graph

@@ -1,6 +1,7 @@
 """Every figure: its rows on a small graph whose answers are known, and its pictures."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from statistics import stdev
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from graph_sets import rings_and_stars
-from ignn_solver import IGNN, InputError, accuracy, datasets, load_solver
+from ignn_solver import InputError, datasets, fit, load_solver
 from ignn_solver.benchmark import trained
 from ignn_solver.experiments import (
     figure_ablation,
@@ -25,6 +26,7 @@ from ignn_solver.experiments.figure import averaged, by, run_figure
 from ignn_solver.experiments.request import Request
 from ignn_solver.files import read_json
 from ignn_solver.recipe import Recipe, load_recipe
+from ignn_solver.tasks.node import read_result
 
 RECIPE = Recipe({"hidden_channels": 8, "kappa": 0.8}, {"epochs": 3}, {"steps": 3}, "a test")
 UPDATES = 4
@@ -38,8 +40,8 @@ def small(monkeypatch):
         return datasets.load("blocks:200", seed=seed)
 
     monkeypatch.setattr(prepared, "_QUICK_UPDATES", UPDATES)
-    for module in (prepared, figure_dynamics):
-        monkeypatch.setattr(module, "load", load)
+    monkeypatch.setattr(prepared, "load_nodes", load)
+    monkeypatch.setattr(figure_dynamics, "load", load)
     for module in (prepared, figure_dynamics, trained):
         monkeypatch.setattr(module, "load_recipe", lambda name, which=None: RECIPE)
 
@@ -128,7 +130,7 @@ def test_overhead_counts_what_was_kept(tmp_path):
         assert row["solver_seconds"] == solver.details["seconds"]
         total = row["solver_parameters"] + row["model_parameters"]
         assert row["share_parameters"] == pytest.approx(row["solver_parameters"] / total)
-    assert row["model_seconds"] == read_json(folder / "training.json", "record")["seconds"]
+    assert row["model_seconds"] == read_result(folder).seconds
     assert drawn(report)
 
 
@@ -265,11 +267,18 @@ def test_the_published_solver_has_the_papers_settings_where_it_gives_any(monkeyp
     assert prepared.paper_settings("digits", quick=True) == {"iterations": UPDATES}
 
 
-def test_a_training_that_was_stopped_is_not_taken_for_a_model(tmp_path):
-    request = asked(tmp_path, "citeseer")
-    first = prepared.prepare("citeseer", request)
-    (first.folder / "training.json").unlink()
-    half = IGNN(**first.model.config)
-    torch.save(half.state_dict(), first.folder / "model.safetensors")
+def test_a_training_that_was_stopped_goes_on(tmp_path, monkeypatch):
+    first = prepared.prepare("citeseer", asked(tmp_path / "whole", "citeseer"))
+    request = asked(tmp_path / "stopped", "citeseer")
+
+    def stop(epoch, entry):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trained, "fit", partial(fit, on_epoch=stop))
+        with pytest.raises(KeyboardInterrupt):
+            prepared.prepare("citeseer", request)
     again = prepared.prepare("citeseer", request)
-    assert accuracy(again.model, again.data, "test") == accuracy(first.model, first.data, "test")
+    assert read_result(again.folder).epochs == RECIPE.training["epochs"]
+    for one, other in zip(first.model.parameters(), again.model.parameters(), strict=True):
+        assert torch.equal(one, other)

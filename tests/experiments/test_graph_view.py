@@ -1,22 +1,26 @@
 import pytest
 import torch
 
-from ignn_solver import IGNN, InputError, datasets, fit
+from graph_sets import rings_and_stars
+from ignn_solver import IGNN, InputError, Picard, datasets, fit, load_model
+from ignn_solver.benchmark import trained
+from ignn_solver.datasets import loading
 from ignn_solver.experiments import graph_view
 from ignn_solver.experiments.request import Request
 from ignn_solver.files import read_json
+from ignn_solver.recipe import Recipe
 from ignn_solver.report.graph_view import graph_view as checked
 from ignn_solver.report.reading import read_folder
-from ignn_solver.tasks.checkpoint import save_model
 
 
 def test_the_view_of_a_graph_is_whole_and_the_report_takes_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    data = datasets.load("blocks:150")
-    model = IGNN(data.num_features, 8, data.num_classes)
-    save_model(tmp_path / "runs" / "blocks-150-ignn-0", model, source={"dataset": "blocks:150"})
+    recipe = Recipe({"hidden_channels": 8}, {"epochs": 3}, source="a test")
+    monkeypatch.setattr(trained, "load_recipe", lambda *asked: recipe)
     request = Request(datasets=("blocks:150",), output=tmp_path / "results", progress=False)
     report = graph_view.run(request)
+    assert load_model(tmp_path / "results/models/blocks-150-seed-0").hidden_channels == 8
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["results"]
     content = read_json(report.files[0], "graph view")
     assert checked(read_folder(tmp_path / "results")) is not None
     assert (content["nodes"], content["all_nodes"]) == (150, 150)
@@ -39,7 +43,7 @@ def test_what_is_drawn_as_certified_has_the_class_of_the_equilibrium():
     exact = model.predict(data, tol=1e-6).classes
     certified = early = 0
     f = model.equilibrium_map(data).detach()
-    for frame in graph_view.solve_frames(f, model, None, torch.arange(150)):
+    for frame in graph_view.solve_frames(f, model, Picard(), torch.arange(150)):
         prediction = model.predict(
             data, tol=0.0, max_evals=frame["evaluation"], on_failure="return"
         )
@@ -56,7 +60,7 @@ def test_large_graphs_are_shown_in_part(monkeypatch):
     monkeypatch.setattr(graph_view, "EDGES", 30)
     data = datasets.load("blocks:150")
     model = IGNN(data.num_features, 4, data.num_classes).eval()
-    content = graph_view.watched(model, data, seed=0, progress=False)
+    content = graph_view.watched(model, data, {"picard": Picard()}, seed=0)
     assert (content["nodes"], content["all_nodes"], content["drawn_edges"]) == (40, 150, 30)
     assert all(len(frame["residuals"]) == 40 for frame in content["frames"]["picard"])
 
@@ -73,6 +77,7 @@ def test_packing():
 
 
 def test_sets_of_graphs_cannot_be_drawn(tmp_path, monkeypatch):
-    monkeypatch.setattr(datasets, "load", lambda *arguments: {})
+    graphs = rings_and_stars(4)
+    monkeypatch.setattr(loading, "load", lambda *asked: graphs)
     with pytest.raises(InputError, match="mutag is a set of graphs"):
         graph_view.run(Request(datasets=("mutag",), output=tmp_path))

@@ -224,7 +224,15 @@ def test_a_bad_batch_is_named(batch, message):
         check_batch(batch, 4)
 
 
-@pytest.mark.parametrize("wrong", [{"layers": 0}, {"hops": -1}, {"pooling": "max"}, {"kappa": 1.0}])
-def test_a_model_that_cannot_be_is_refused(wrong):
-    with pytest.raises(InputError):
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"layers": 0}, "layers must be at least 1, not 0"),
+        ({"hops": -1}, "hops must be at least 0, not -1"),
+        ({"pooling": "max"}, "max"),
+        ({"kappa": 1.0}, "kappa must lie strictly between 0 and 1"),
+    ],
+)
+def test_a_model_that_cannot_be_is_refused(wrong, message):
+    with pytest.raises(InputError, match=message):
         GraphIGNN(4, 8, 2, **wrong)

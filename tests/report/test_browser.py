@@ -2,31 +2,25 @@
 
 import base64
 import os
+import runpy
 import shutil
+from io import BytesIO
 from pathlib import Path
 
+import matplotlib.image
 import pytest
 
 from ignn_solver.report.page import write_page
 from report_results import fill, write
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
+pytest.importorskip("selenium", reason="selenium is not installed")
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.wait import WebDriverWait
 
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--hide-scrollbars",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-]
+ROOT = Path(__file__).parents[2]
+#: The script that takes the pictures of the docs: it starts the browser here too.
+SCREENSHOT = runpy.run_path(str(ROOT / "docs" / "screenshot.py"))
 #: A name with markup in it must neither run nor break the page.
 EVIL = "<img src=x onerror=document.title='run'>" + "w" * 200
 
@@ -44,16 +38,9 @@ def page(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if binary is None or driver is None:
+    if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
         pytest.skip("no Chromium here: install chromium and chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(driver)
-    started = webdriver.Chrome(options=options, service=service)
+    started = SCREENSHOT["start"](tmp_path_factory.mktemp("profile"))
     yield started
     started.quit()
 
@@ -63,13 +50,7 @@ def visit(browser, page):
     """Open the page as a device shows it; whatever is done there, nothing may have failed."""
 
     def opened(width=1200, height=900, theme="light"):
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        features = [
-            {"name": "prefers-color-scheme", "value": theme},
-            {"name": "prefers-reduced-motion", "value": "reduce"},
-        ]
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        SCREENSHOT["appear"](browser, width, height, theme)
         browser.get(page.as_uri())
         browser.execute_script("localStorage.clear()")
         browser.get(page.as_uri())
@@ -140,6 +121,8 @@ def test_the_slider_moves_over_the_evaluations(visit):
     for evaluation, share in ((1, "0.0%"), (2, "33.3%"), (3, "100.0%")):
         assert canvas.get_attribute("data-evaluation") == str(evaluation)
         assert share in state.text
+        counted = "1 evaluation:" if evaluation == 1 else f"{evaluation} evaluations:"
+        assert state.text.startswith(f"After {counted}")
         assert share in slider.get_attribute("aria-valuetext")
         pictures.append(browser.execute_script("return arguments[0].toDataURL()", canvas))
         slider.send_keys(Keys.ARROW_RIGHT)
@@ -194,3 +177,12 @@ def keep_screenshot(browser, name):
             "Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True}
         )
         Path(folder, f"report-{name}.png").write_bytes(base64.b64decode(shot["data"]))
+
+
+def test_a_picture_of_the_graph_is_as_wide_as_it_is_shown(visit):
+    browser = visit()
+    shot = SCREENSHOT["picture"](browser, ".graph", 2)
+    canvas = browser.find_element(By.CSS_SELECTOR, ".graph canvas")
+    assert canvas.get_attribute("data-evaluation") == "2"
+    width = browser.find_element(By.CSS_SELECTOR, ".graph").rect["width"]
+    assert matplotlib.image.imread(BytesIO(shot)).shape[1] == pytest.approx(width, abs=1)

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from ..adjacency import Adjacency
 from ..nn.base import NodeClassifier
 from ..nn.features import FeatureLinear
-from .graph import adjacency_of, check_counts, features_of, random_walk
+from .graph import adjacency_of, features_of, random_walk
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -87,7 +87,6 @@ class ACMGCN(NodeClassifier):
         super().__init__(
             in_channels, hidden_channels, num_classes, num_layers=num_layers, dropout=dropout
         )
-        check_counts(num_layers=num_layers)
         widths = [in_channels, *[hidden_channels] * num_layers, num_classes]
         self.convs = nn.ModuleList(
             MixingConv(before, after, dropout, activate=layer < num_layers)

@@ -77,7 +77,7 @@ class DEMONet(NodeClassifier):
             in_channels, hidden_channels, num_classes,
             num_layers=num_layers, hash_dimension=hash_dimension, dropout=dropout,
         )  # fmt: skip
-        check_counts(num_layers=num_layers, hash_dimension=hash_dimension)
+        check_counts(hash_dimension=hash_dimension)
         self.hash_dimension = hash_dimension
         widths = [in_channels, *[hidden_channels] * num_layers, num_classes]
         self.convs = nn.ModuleList(

@@ -125,7 +125,7 @@ class GAT(NodeClassifier):
             in_channels, hidden_channels, num_classes,
             heads=heads, num_layers=num_layers, dropout=dropout,
         )  # fmt: skip
-        check_counts(heads=heads, num_layers=num_layers)
+        check_counts(heads=heads)
         widths = [in_channels, *[heads * hidden_channels] * (num_layers - 1)]
         self.convs = nn.ModuleList(
             AttentionConv(width, hidden_channels, heads, dropout=dropout) for width in widths[:-1]

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..nn.base import NodeClassifier
-from .graph import GraphConv, adjacency_of, check_counts, features_of
+from .graph import GraphConv, adjacency_of, features_of
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -39,7 +39,6 @@ class GCN(NodeClassifier):
         super().__init__(
             in_channels, hidden_channels, num_classes, num_layers=num_layers, dropout=dropout
         )
-        check_counts(num_layers=num_layers)
         widths = [in_channels, *[hidden_channels] * (num_layers - 1), num_classes]
         self.convs = nn.ModuleList(
             GraphConv(before, after, dropout) for before, after in pairwise(widths)

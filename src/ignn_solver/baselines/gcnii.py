@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from ..adjacency import Adjacency
 from ..nn.base import NodeClassifier
 from ..nn.features import FeatureLinear
-from .graph import adjacency_of, check_counts, features_of
+from .graph import adjacency_of, features_of
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -71,7 +71,6 @@ class GCNII(NodeClassifier):
             in_channels, hidden_channels, num_classes,
             num_layers=num_layers, alpha=alpha, theta=theta, dropout=dropout,
         )  # fmt: skip
-        check_counts(num_layers=num_layers)
         self.dropout = dropout
         self.embed = FeatureLinear(in_channels, hidden_channels, dropout=dropout)
         self.convs = nn.ModuleList(

@@ -78,7 +78,7 @@ def features_of(data: Data, in_channels: int) -> Tensor:
 
 
 def check_counts(**counts: int) -> None:
-    """Raise an ``InputError`` for a count below 1, such as ``num_layers=0``."""
+    """Raise an ``InputError`` for a count below 1, such as ``heads=0``."""
     for name, count in counts.items():
         if count < 1:
             raise InputError(f"{name} must be at least 1, not {count}")

@@ -78,7 +78,7 @@ class GTN(NodeClassifier):
             in_channels, hidden_channels, num_classes,
             num_layers=num_layers, channels=channels, dropout=dropout,
         )  # fmt: skip
-        check_counts(num_layers=num_layers, channels=channels)
+        check_counts(channels=channels)
         self.dropout = dropout
         self.input = FeatureLinear(in_channels, hidden_channels, bias=False, dropout=dropout)
         self.paths = nn.ModuleList(MetaPaths(num_layers) for _ in range(channels))

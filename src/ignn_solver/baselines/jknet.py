@@ -10,7 +10,7 @@ from torch_geometric.nn import JumpingKnowledge
 
 from ..errors import InputError
 from ..nn.base import NodeClassifier
-from .graph import GraphConv, adjacency_of, check_counts, features_of
+from .graph import GraphConv, adjacency_of, features_of
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -44,7 +44,6 @@ class JKNet(NodeClassifier):
             in_channels, hidden_channels, num_classes,
             num_layers=num_layers, mode=mode, dropout=dropout,
         )  # fmt: skip
-        check_counts(num_layers=num_layers)
         if mode not in ("cat", "max"):
             raise InputError(f'mode must be "cat" or "max", not {mode!r}')
         self.dropout = dropout

@@ -1,4 +1,7 @@
-"""A trained model to measure on: from a run's folder, or trained by the recipe and kept there."""
+"""A trained model to measure on: from a run's folder, or trained by the recipe and kept there.
+
+A training that was stopped has left weights, but not those of its end: it is gone on with.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,14 @@ from ..errors import InputError
 from ..models import build
 from ..nn.classifiers import IGNN
 from ..recipe import load_recipe
-from ..tasks.checkpoint import CONFIG, WEIGHTS, load_model, read_config
-from ..tasks.node import fit
+from ..tasks.checkpoint import CONFIG, RESUME, WEIGHTS, load_model, read_config
+from ..tasks.node import fit, read_result
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+#: The settings of ``fit`` that say when it ends.
+_ENDS = ("epochs", "patience")
 
 
 def trained(
@@ -32,6 +38,8 @@ def trained(
 ) -> IGNN:
     """The model of the run in ``folder``, trained first by the dataset's recipe if there is none.
 
+    A run whose training was stopped is trained to its end first, by its own settings.
+
     Args:
         dataset: The dataset's name.
         data: Its graph.
@@ -44,7 +52,8 @@ def trained(
         recipe: Which recipe, as ``load_recipe`` takes it.
 
     Raises:
-        InputError: When the run is of another dataset, or of a model that is not implicit.
+        InputError: When the run is of another dataset, or of a model that is not implicit, or was stopped
+            on another split.
     """
     if (folder / CONFIG).exists() and (folder / WEIGHTS).exists():
         config = read_config(folder)
@@ -58,7 +67,10 @@ def trained(
             raise InputError(
                 f"the run in {folder} is of an explicit model: there is nothing to solve"
             )
-        return model
+        if not was_stopped(folder, config):
+            return model
+        say(f"the training in {folder} was stopped: it goes on")
+        return _go_on(folder, config, data, progress)
     chosen = load_recipe(dataset, recipe)
     say(f"training on {dataset} by the {chosen.source}; the run is kept in {folder}")
     torch.manual_seed(seed)
@@ -73,4 +85,38 @@ def trained(
     training = {**chosen.training, **(training_options or {})}
     details = {"source": source, "recipe": chosen.source, "training": training, "seed": seed}
     fit(model, data, run=folder, seed=seed, progress=progress, details=details, **training)
+    return model
+
+
+def was_stopped(folder: Path, config: Mapping[str, Any]) -> bool:
+    """Whether the training of a run has not come to its end.
+
+    Args:
+        folder: The run's folder.
+        config: Its configuration. Without the settings of a training it holds a model that was only saved.
+    """
+    if "training" not in config:
+        return False
+    # Weights are written at every improvement, the rest only after some seconds.
+    if not (folder / RESUME).exists():
+        return True
+    settings = {key: config["training"][key] for key in _ENDS if key in config["training"]}
+    return not read_result(folder).is_over(**settings)
+
+
+def _go_on(folder: Path, config: dict[str, Any], data: Data, progress: bool | None) -> IGNN:
+    if (config.get("source") or {}).get("split") is not None:
+        raise InputError(
+            f"the training in {folder} was stopped, on another split: finish it first, by the command "
+            "that began it and --resume"
+        )
+    seed = config.get("seed", 0)
+    torch.manual_seed(seed)
+    model = build(config["model"], **config["config"])
+    assert isinstance(model, IGNN)
+    details = {key: config[key] for key in config.keys() - {"format", "model", "config"}}
+    fit(
+        model, data, run=folder, resume=True, seed=seed, progress=progress, details=details,
+        **config["training"],
+    )  # fmt: skip
     return model

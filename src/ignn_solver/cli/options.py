@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError
-
 if TYPE_CHECKING:
     from ..solving import Solver
 
@@ -34,15 +32,13 @@ TensorBoard = Annotated[
 ]
 
 _WIDTH = 160
-CLASSICAL = ("picard", "anderson", "broyden")
+CLASSICAL = ("picard", "anderson", "broyden", "sweep")
 
 
 def classical_solver(name: str) -> Solver:
-    """The classical solver called ``name``, with its defaults."""
+    """The solver of ``CLASSICAL`` called ``name``, with its defaults."""
     from .. import solvers
 
-    if name not in CLASSICAL:
-        raise InputError(f"unknown solver {name!r}: choose one of {', '.join(CLASSICAL)}")
     chosen: Solver = getattr(solvers, name.capitalize())()
     return chosen
 

@@ -21,7 +21,7 @@ def solve(
     solver: Annotated[
         str | None,
         typer.Option(
-            help="learned, picard, anderson or broyden. Default: learned if it is fitted."
+            help=f"learned, {', '.join(CLASSICAL)}. Default: learned if it is fitted, else picard."
         ),
     ] = None,
     tol: Annotated[float, typer.Option(help="Relative residual to reach.")] = 1e-3,

@@ -94,10 +94,10 @@ def train(
     arguments = dict(chosen.model)
     if "kappa" not in inspect.signature(model_class(model)).parameters:
         arguments.pop("kappa", None)
-    given = {"hidden_channels": hidden, "kappa": kappa}
+    given: dict[str, Any] = {"hidden_channels": hidden, "kappa": kappa}
     arguments |= {key: value for key, value in given.items() if value is not None}
     options = _training_options(chosen)
-    given = {"epochs": epochs, "lr": lr}
+    given = {"epochs": epochs, "lr": lr, "solver": solver}
     options |= {key: value for key, value in given.items() if value is not None}
     torch.manual_seed(seed)
     arguments |= {"in_channels": data.num_features, "num_classes": data.num_classes}
@@ -107,7 +107,7 @@ def train(
     try:
         with scalars(tensorboard) as written:
             result = fit(
-                network, data, run=folder, seed=seed, resume=resume, solver=solver,
+                network, data, run=folder, seed=seed, resume=resume,
                 progress=False if quiet else None, details=details, on_epoch=written.epoch, **options,
             )  # fmt: skip
     except KeyboardInterrupt:
@@ -180,16 +180,9 @@ def dataset_source(
 def load_source(source: dict[str, Any], data_dir: Path | None) -> Data:
     """The graph that ``dataset_source`` described."""
     from .. import datasets
+    from ..datasets.loading import load_nodes
 
     if source["dataset"] is not None:
-        data = datasets.load(
-            source["dataset"], data_dir, source.get("split"), source.get("seed", 0)
-        )
-        if data.get("train_mask") is None:
-            raise InputError(
-                f"{source['dataset']} is a set of graphs to classify, not one graph of nodes: "
-                "name a dataset of task node in `ignn-solver datasets`"
-            )
-        return data
+        return load_nodes(source["dataset"], data_dir, source.get("split"), source.get("seed", 0))
     chosen = {key: source[key] for key in ("edges", "features", "labels", "split", "seed")}
     return datasets.from_files(**chosen)

@@ -11,9 +11,10 @@ import torch
 
 from ..errors import InputError
 from .archives import Archive
-from .data import NodeData, feature_tensor, node_data
+from .data import NodeData, feature_tensor
+from .parted import parted
 from .source import Parsed, Source
-from .splits import check, masks, stratified, with_validation
+from .splits import stratified, with_validation
 from .text import check_ids, read_column, read_sparse, read_table
 
 VERSION = 1
@@ -87,13 +88,4 @@ def build(parsed: Parsed, source: Source, split: str | None, seed: int) -> NodeD
             f"{source.name} has no split {split!r}: choose among "
             f"{', '.join(PER_CLASS)} (labels a class) and stratified"
         )
-    check(parts, labels, source.classes, f"{source.name}, split {split}")
-    return node_data(
-        source.name,
-        x=tensors["x"],
-        y=tensors["y"],
-        edge_index=tensors["edge_index"],
-        num_classes=source.classes,
-        masks=masks(parts, len(labels)),
-        stand_in=source.stand_in,
-    )
+    return parted(parsed, source, parts, split)

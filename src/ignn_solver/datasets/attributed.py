@@ -14,9 +14,10 @@ import torch
 
 from ..errors import InputError
 from .archives import Archive
-from .data import NodeData, feature_tensor, node_data
+from .data import NodeData, feature_tensor
+from .parted import parted
 from .source import Parsed, Source
-from .splits import check, masks, stratified
+from .splits import stratified
 
 VERSION = 1
 
@@ -118,11 +119,4 @@ def build(parsed: Parsed, source: Source, split: str | None, seed: int) -> NodeD
         parts = stratified(labels, 0.6, 0.2, None, seed)
     else:
         raise InputError(f"{source.name} has no split {split!r}: choose 20, 40, 60 or stratified")
-    check(parts, labels, source.classes, f"{source.name}, split {split}")
-    return node_data(
-        source.name,
-        **parsed.tensors,
-        num_classes=source.classes,
-        masks=masks(parts, len(labels)),
-        stand_in=source.stand_in,
-    )
+    return parted(parsed, source, parts, split)

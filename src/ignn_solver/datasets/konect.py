@@ -13,9 +13,10 @@ import torch
 
 from ..errors import InputError
 from .archives import Archive
-from .data import NodeData, node_data
+from .data import NodeData
+from .parted import parted
 from .source import Parsed, Source
-from .splits import check, masks, stratified
+from .splits import stratified
 from .text import read_table
 
 VERSION = 1
@@ -93,11 +94,4 @@ def build(parsed: Parsed, source: Source, split: str | None, seed: int) -> NodeD
         raise InputError(f"{source.name} has no split {split!r}: its only one is stratified")
     labels = parsed.tensors["y"].numpy()
     parts = stratified(labels, 0.06, 0.06, None, seed)
-    check(parts, labels, source.classes, source.name)
-    return node_data(
-        source.name,
-        **parsed.tensors,
-        num_classes=source.classes,
-        masks=masks(parts, len(labels)),
-        stand_in=source.stand_in,
-    )
+    return parted(parsed, source, parts, "stratified")

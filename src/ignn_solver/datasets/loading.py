@@ -66,6 +66,23 @@ def load(
     return load_source(SOURCES[name], data_directory(root), chosen, seed, options)
 
 
+def load_nodes(
+    name: str, root: str | Path | None = None, split: str | float | None = None, seed: int = 0
+) -> Data:
+    """Load a graph whose nodes are to be classified; for the arguments see ``load``.
+
+    Raises:
+        InputError: As ``load``, and for a set of graphs.
+    """
+    data = load(name, root, split, seed)
+    if not isinstance(data, Data):
+        raise InputError(
+            f"{name} is a set of graphs to classify, not one graph of nodes: "
+            "name a dataset of task node in `ignn-solver datasets`"
+        )
+    return data
+
+
 def load_source(
     source: Source, data: Path, split: str | None, seed: int, options: dict[str, Any]
 ) -> Data | InMemoryDataset:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import InputError
-from .data import NodeData, node_data
+from .data import NodeData
+from .parted import parted
 from .source import Parsed, Source
-from .splits import Parts, check, masks, stratified
+from .splits import Parts, stratified
 
 
 def with_split(
@@ -39,13 +40,4 @@ def with_split(
         parts = stratified(labels, 0.6, 0.2, None, seed)
     else:
         raise InputError(f"{source.name} has no split {split!r}: choose {kind} or stratified")
-    check(parts, labels, source.classes, f"{source.name}, split {split or kind}")
-    return node_data(
-        source.name,
-        x=tensors["x"],
-        y=tensors["y"],
-        edge_index=tensors["edge_index"],
-        num_classes=source.classes,
-        masks=masks(parts, len(labels)),
-        stand_in=source.stand_in,
-    )
+    return parted(parsed, source, parts, split or kind)

@@ -18,9 +18,10 @@ import torch
 
 from ..errors import InputError
 from .archives import Archive
-from .data import NodeData, feature_tensor, node_data
+from .data import NodeData, feature_tensor
+from .parted import parted
 from .source import Parsed, Source
-from .splits import check, masks, stratified
+from .splits import stratified
 
 VERSION = 1
 RAREST = 20
@@ -110,11 +111,5 @@ def build(parsed: Parsed, source: Source, split: str | None, seed: int) -> NodeD
     if split not in (None, "stratified"):
         raise InputError(f"{source.name} has no split {split!r}: its only one is stratified")
     labels = parsed.tensors["y"].numpy()
-    parts = check(stratified(labels, 0.6, 0.2, None, seed), labels, source.classes, source.name)
-    return node_data(
-        source.name,
-        **parsed.tensors,
-        num_classes=source.classes,
-        masks=masks(parts, len(labels)),
-        stand_in=source.stand_in,
-    )
+    parts = stratified(labels, 0.6, 0.2, None, seed)
+    return parted(parsed, source, parts, "stratified")

@@ -13,18 +13,11 @@ from . import trajectory
 from .figure import Row, by, column, run_figure
 from .prepared import prepare
 from .request import Report, Request
+from .titles import SMALL, titled
 
 NAME = "figure-ablation"
 TITLE = "Figure 7: ablation of the published solver: initializer, alpha loss, schedules of the loss"
-DATASETS = {
-    "citeseer": "Citeseer",
-    "acm": "ACM",
-    "corafull": "CoraFull",
-    "blogcatalog": "BlogCatalog",
-    "flickr": "Flickr",
-    "digits": "Digits",
-    "wordnet": "WordNet",
-}
+DATASETS = titled(*SMALL, "digits", "wordnet")
 QUICK = {"datasets": ("citeseer",)}
 EVALUATIONS = 25
 PLAIN = "without solver"

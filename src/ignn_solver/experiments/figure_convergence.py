@@ -21,20 +21,12 @@ from .graph_models import MODELS
 from .prepared import paper_settings, prepare
 from .request import Report, Request
 from .table3 import FEATURES
+from .titles import LARGE, titled
 from .variants import PLAIN, PUBLISHED, look
 
 NAME = "figure-convergence"
 TITLE = "Figure 5: relative residual against evaluations and time, solvers trained at K = 6"
-NODES = {
-    "amazon-all": "Amazon-all",
-    "reddit": "Reddit",
-    "ogbn-arxiv": "ogbn-arxiv",
-    "ogbn-products": "ogbn-products",
-    "citeseer": "Citeseer",
-    "blogcatalog": "BlogCatalog",
-    "wordnet": "WordNet",
-    "blocks:arxiv": "arxiv",
-}
+NODES = titled(*LARGE, "citeseer", "blogcatalog", "wordnet", "blocks:arxiv")
 GRAPHS = {"mutag": "MUTAG", "ptc_mr": "PTC_MR", "cox2": "COX2", "proteins": "PROTEINS"}
 DATASETS = {**NODES, **GRAPHS}
 QUICK = {"datasets": ("citeseer", "mutag")}

@@ -15,16 +15,11 @@ from ..report.figures import legend_above, plain_ticks, save_all, styled
 from ..tasks.node import fit
 from .figure import Row, by, column, run_figure
 from .request import Report, Request
+from .titles import titled
 
 NAME = "figure-dynamics"
 TITLE = "Figure 8: time of training and inference over the epochs, IGNN and IGNN-Solver"
-DATASETS = {
-    "amazon-all": "Amazon-all",
-    "citeseer": "Citeseer",
-    "blogcatalog": "BlogCatalog",
-    "digits": "Digits",
-    "wordnet": "WordNet",
-}
+DATASETS = titled("amazon-all", "citeseer", "blogcatalog", "digits", "wordnet")
 QUICK = {"datasets": ("citeseer",), "epochs": 40}
 #: How each variant is trained. Cold starts are the paper's; warm ones are what ``fit`` does by default.
 VARIANTS: dict[str, dict[str, Any]] = {

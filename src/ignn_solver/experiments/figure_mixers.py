@@ -12,10 +12,11 @@ from . import trajectory
 from .figure import Row, by, column, run_figure
 from .prepared import prepare
 from .request import Report, Request
+from .titles import titled
 
 NAME = "figure-mixers"
 TITLE = "Figure 6: GN, NN, GRU and TCN as the solver's predictor, in warm-up and in inference"
-DATASETS = {"citeseer": "Citeseer", "acm": "ACM", "digits": "Digits"}
+DATASETS = titled("citeseer", "acm", "digits")
 QUICK = {"datasets": ("citeseer",)}
 EVALUATIONS = 30
 _HIGHEST = 10.0

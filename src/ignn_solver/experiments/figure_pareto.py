@@ -21,28 +21,16 @@ from . import trajectory
 from .figure import Row, averaged, by, column, run_figure
 from .prepared import prepare
 from .request import Report, Request
+from .titles import LARGE, SMALL, titled
 from .variants import PUBLISHED, look
 
 NAME = "figure-pareto"
 TITLE = "Figures 2 and 3: speed against accuracy, IGNN and the variants of IGNN-Solver"
-SMALL = {
-    "citeseer": "Citeseer",
-    "acm": "ACM",
-    "corafull": "CoraFull",
-    "blogcatalog": "BlogCatalog",
-    "flickr": "Flickr",
-    "digits": "Digits",
+GROUPS = {
+    "small": titled(*SMALL, "digits"),
+    "large": titled(*LARGE, "wordnet", "com-amazon", "blocks:arxiv"),
 }
-LARGE = {
-    "amazon-all": "Amazon-all",
-    "reddit": "Reddit",
-    "ogbn-arxiv": "ogbn-arxiv",
-    "ogbn-products": "ogbn-products",
-    "wordnet": "WordNet",
-    "com-amazon": "com-Amazon",
-    "blocks:arxiv": "arxiv",
-}
-DATASETS = {**SMALL, **LARGE}
+DATASETS = {**GROUPS["small"], **GROUPS["large"]}
 QUICK = {"datasets": ("citeseer", "digits"), "trials": 1}
 #: Evaluations after which the states are judged.
 STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32)
@@ -53,7 +41,7 @@ def run(request: Request) -> Report:
     settings = {"steps": list(STEPS), "rounds": 3 if request.quick else 7}
 
     def seeds(dataset: str) -> int:
-        return request.trials if dataset in SMALL else 1
+        return request.trials if dataset in GROUPS["small"] else 1
 
     return run_figure(request, NAME, DATASETS, measure, draw, settings, seeds, summarised)
 
@@ -102,7 +90,7 @@ class Judge:
 def draw(rows: list[Row], titles: Mapping[str, str], path: Path) -> list[Path]:
     """A picture of the small datasets and one of the large: accuracy above, certified below."""
     files = []
-    for group, members in (("small", SMALL), ("large", LARGE)):
+    for group, members in GROUPS.items():
         shown = [name for name in members if name in titles]
         if not shown:
             continue

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from ..certificate import Certifier, is_certified, margins
-from ..errors import InputError
-from ..learning.fit import equilibrium, fit_solver
+from ..learning.fit import equilibrium
 from ..learning.parts import grow_part
 from ..results import write_results
+from ..solvers import Picard
 from ..solving import solve
 from .layout import spring_layout
+from .prepared import prepare
 from .request import Report, Request
 
 if TYPE_CHECKING:
@@ -38,17 +39,12 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 def run(request: Request) -> Report:
     """Train on the dataset (``digits`` by default), solve, and write what every node went through."""
-    from ..benchmark.trained import trained
-    from ..datasets import load
-
     started = time.perf_counter()
     name = (request.datasets or tuple(DATASETS))[0]
-    data = load(name, request.data_dir)
-    if data.get("train_mask") is None:
-        raise InputError(f"{name} is a set of graphs, not one graph to draw: name a node dataset")
-    folder = Path("runs") / f"{name.replace(':', '-')}-ignn-{request.seed}"
-    model = trained(name, data, folder, request.seed, progress=request.progress)
-    content = watched(model, data, request.seed, request.progress)
+    prepared = prepare(name, request, request.progress)
+    data = prepared.data
+    solvers = {"learned": prepared.solver("learned"), "picard": Picard()}
+    content = watched(prepared.model, data, solvers, request.seed)
     path = request.output / "graph-view.json"
     facts = {"dataset": name, "stand_in": str(data.get("stand_in") or ""), "seed": request.seed}
     write_results(path, started, experiment="graph-view", **facts, **content)
@@ -60,16 +56,12 @@ def run(request: Request) -> Report:
     return Report(text, content["rows"], [path])
 
 
-def watched(model: IGNN, data: Data, seed: int, progress: bool | None = None) -> dict[str, Any]:
+def watched(model: IGNN, data: Data, solvers: Mapping[str, Solver], seed: int) -> dict[str, Any]:
     """Everything the graph view draws, packed as text."""
     f, _ = equilibrium(model, data)
     nodes = shown_nodes(f, seed)
     ends = shown_edges(data.edge_index, nodes, data.num_nodes, seed)
     places = spring_layout(ends, len(nodes), seed=seed)
-    solvers: dict[str, Solver | None] = {
-        "learned": fit_solver(model, data, seed=seed, progress=progress),
-        "picard": None,
-    }
     frames = {name: solve_frames(f, model, solver, nodes) for name, solver in solvers.items()}
     return {
         "nodes": len(nodes),
@@ -112,7 +104,7 @@ def shown_edges(edge_index: Tensor, nodes: Tensor, count: int, seed: int) -> Ten
 
 @torch.no_grad()
 def solve_frames(
-    f: EquilibriumMap, model: IGNN, solver: Solver | None, nodes: Tensor
+    f: EquilibriumMap, model: IGNN, solver: Solver, nodes: Tensor
 ) -> list[dict[str, Any]]:
     """One frame an evaluation: each shown node's residual, relative to the mean state, and its proof."""
     certifier = Certifier(f)

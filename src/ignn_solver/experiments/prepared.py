@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..benchmark.trained import trained
-from ..datasets import load
+from ..datasets.loading import load_nodes
 from ..errors import InputError
-from ..files import read_json, write_json
 from ..learning.fit import PAPER_PRESETS, LearnedSolver, fit_solver
 from ..learning.store import FILE, load_solver, save_solver
 from ..recipe import load_recipe
-from ..tasks.checkpoint import CONFIG
 from ..tasks.node import read_result
 from .request import Request
 
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from ..nn.classifiers import IGNN
 
 _QUICK_UPDATES = 30
-_RECORD = "training.json"
 
 
 @dataclass(frozen=True)
@@ -75,21 +72,21 @@ def paper_settings(dataset: str, quick: bool) -> dict[str, Any]:
     return {**settings, **({"iterations": _QUICK_UPDATES} if quick else {})}
 
 
-def prepare(dataset: str, request: Request) -> Prepared:
-    """The trained model of a dataset, from the folder ``models`` of the output, else trained now."""
-    data = load(dataset, request.data_dir, seed=request.seed)
+def prepare(dataset: str, request: Request, progress: bool | None = False) -> Prepared:
+    """The trained model of a dataset, from the folder ``models`` of the output, else trained now.
+
+    Args:
+        dataset: Its name.
+        request: What was asked for.
+        progress: Show a progress bar of the training; not where there is one of the cells already.
+    """
+    data = load_nodes(dataset, request.data_dir, seed=request.seed)
     epochs = request.epochs
     name = f"{dataset.replace(':', '-')}-seed-{request.seed}"
     if epochs is not None:
         name += f"-epochs-{epochs}"
     folder = request.output / "models" / name
-    record = folder / _RECORD
-    if not record.exists():
-        # A training that was stopped has left weights, but not those of its end.
-        (folder / CONFIG).unlink(missing_ok=True)
     options = None if epochs is None else {"epochs": epochs}
-    model = trained(dataset, data, folder, request.seed, progress=False, training_options=options)
-    if not record.exists():
-        write_json(record, asdict(read_result(folder)))
-    seconds = read_json(record, "record of a training")["seconds"]
+    model = trained(dataset, data, folder, request.seed, progress, training_options=options)
+    seconds = read_result(folder).seconds
     return Prepared(dataset, data, model, seconds, folder, request.seed, request.quick)

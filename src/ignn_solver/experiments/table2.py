@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from .node_table import NodeTable
 from .request import Report, Request
+from .titles import SMALL, titled
 
 TITLE = "Table II: classification of nodes, small graphs"
-TABLE = NodeTable(
-    "table2",
-    TITLE,
-    {
-        "citeseer": "Citeseer",
-        "acm": "ACM",
-        "corafull": "CoraFull",
-        "blogcatalog": "BlogCatalog",
-        "flickr": "Flickr",
-    },
-    large=False,
-)
-DATASETS = TABLE.datasets
+DATASETS = titled(*SMALL)
+TABLE = NodeTable("table2", TITLE, DATASETS, large=False)
 QUICK = {
     "datasets": ("citeseer",),
     "models": ("gcn", "sgc", "appnp", "learned"),

@@ -19,7 +19,7 @@ class Classifier(nn.Module):
     ``super().__init__`` so that a checkpoint can rebuild them, and define ``forward``.
 
     Raises:
-        InputError: For a size below 1, or a dropout outside [0, 1).
+        InputError: For a size or a number of layers below 1, or a dropout outside [0, 1).
 
     Attributes:
         config: The arguments the model was made with.
@@ -39,6 +39,10 @@ class Classifier(nn.Module):
             share = options.get(name)
             if share is not None and not 0 <= share < 1:
                 raise InputError(f"{name} must be at least 0 and below 1, not {share!r}")
+        for name in ("layers", "num_layers"):
+            count = options.get(name)
+            if count is not None and count < 1:
+                raise InputError(f"{name} must be at least 1, not {count!r}")
         self.in_channels = in_channels
         self.hidden_channels = hidden_channels
         self.num_classes = num_classes

@@ -72,11 +72,8 @@ class GraphIGNN(GraphClassifier):
             kappa=kappa, layers=layers, hops=hops, normalization=normalization, pooling=pooling,
             jumping=jumping, dropout=dropout, **options,
         )  # fmt: skip
-        if min(in_channels, hidden_channels, num_classes, layers) < 1 or hops < 0:
-            raise InputError(
-                "a graph classifier needs at least one feature, hidden channel, class and implicit "
-                f"layer, not {in_channels}, {hidden_channels}, {num_classes} and {layers}"
-            )
+        if hops < 0:
+            raise InputError(f"hops must be at least 0, not {hops}")
         self.pooling, self.jumping = pooling, jumping
         width = hidden_channels
         widths = [in_channels] + [width] * (hops + layers)

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..experiments.titles import LARGE, SMALL
 from ..files import read_json
 from . import curves, findings
 from .findings import Finding
 from .table import Row, Rows, is_stand_in, markdown
 
-SMALL = ("citeseer", "acm", "corafull", "blogcatalog", "flickr")
-LARGE = ("amazon-all", "reddit", "ogbn-arxiv", "ogbn-products")
 GRAPHS = ("mutag", "ptc_mr", "cox2", "proteins", "nci1")
 
 

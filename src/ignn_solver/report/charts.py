@@ -115,11 +115,11 @@ def _melted(names: dict[str, str], by: str) -> Prepare:
 _SPEED, _CONVERGENCE, _TRAINING = "Speed", "Convergence and proof", "Training"
 _INSIDE, _RANGE, _SCALE = "Inside the solver", "Long range", "Scale"
 _RESIDUAL, _EVALUATIONS, _MS = "relative residual", "evaluations of f", "milliseconds"
-_TRADE_OFF = "Each point is one tolerance: up and to the left is better."
 
 CHARTS: tuple[Chart, ...] = (
     Chart(
-        _SPEED, "figure-pareto", "Accuracy against time", _TRADE_OFF,
+        _SPEED, "figure-pareto", "Accuracy against time",
+        "Each point is a number of evaluations: up and to the left is better.",
         "ms", "accuracy", "variant", labels=(_MS, "test accuracy, %"), log="x", scale=100,
     ),
     Chart(

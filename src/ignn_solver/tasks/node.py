@@ -18,7 +18,7 @@ from ..learning.alternate import Alternating
 from ..nn.base import NodeClassifier
 from ..nn.classifiers import IGNN, WarmStart
 from ..progress import bar
-from ..tensors import load_tensors, load_weights, save_tensors
+from ..tensors import load_metadata, load_tensors, load_weights, save_tensors
 from .checkpoint import (
     RESUME,
     WEIGHTS,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 _SECONDS_BETWEEN_SAVES = 10.0
+_EPOCHS, _PATIENCE = 200, 50
 
 
 @dataclass
@@ -59,15 +60,19 @@ class FitResult:
         """Whether an epoch is better than the best so far: by accuracy, then by loss."""
         return (accuracy, -loss) > (self.val_accuracy, -self.val_loss)
 
+    def is_over(self, epochs: int = _EPOCHS, patience: int = _PATIENCE) -> bool:
+        """Whether a training with these settings of ``fit`` ends here."""
+        return self.epochs >= epochs or self.epochs - self.best_epoch > patience
+
 
 def fit(
     model: NodeClassifier,
     data: Data,
     *,
-    epochs: int = 200,
+    epochs: int = _EPOCHS,
     lr: float = 0.01,
     weight_decay: float = 5e-4,
-    patience: int = 50,
+    patience: int = _PATIENCE,
     loss: str = "ce",
     seed: int = 0,
     warm_start: bool = True,
@@ -126,7 +131,7 @@ def fit(
         result = training.result
         with bar("training", epochs, progress) as shown:
             try:
-                while result.epochs < epochs and result.epochs - result.best_epoch <= patience:
+                while not result.is_over(epochs, patience):
                     entry = training.epoch()
                     shown.update(
                         result.epochs,
@@ -308,9 +313,9 @@ class _Training:
 
 
 def read_result(folder: str | Path) -> FitResult:
-    """What the training of the run in ``folder`` reached, as ``fit`` returned it."""
+    """What the training of the run in ``folder`` has reached so far, as ``fit`` returns it."""
     path = Path(folder) / RESUME
-    _, kept = load_tensors(path, "checkpoint to resume from")
+    kept = load_metadata(path, "checkpoint to resume from")
     try:
         return FitResult(**kept["result"])
     except (KeyError, TypeError) as error:

@@ -135,6 +135,20 @@ def test_the_original_ignn_keeps_to_its_ball_and_stacks_three_layers():
         assert float(conv.weight().detach().abs().sum(0).max()) <= 0.9
 
 
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (GraphGIN, "num_layers"),
+        (GraphGCN, "num_layers"),
+        (GraphGIND, "layers"),
+        (GraphMIGNN, "layers"),
+    ],
+)
+def test_no_layers_are_refused(kind, name):
+    with pytest.raises(InputError, match=f"^{name} must be at least 1, not 0"):
+        kind(4, 8, 2, **{name: 0})
+
+
 @torch.no_grad()
 def test_cgs_solves_the_linear_system_of_each_head():
     torch.manual_seed(0)

@@ -110,10 +110,10 @@ class GraphCGS(GraphClassifier):
         scaled = matrix.with_value(self.gamma * matrix.value)
         fixed = scaled.with_value(scaled.value.detach())
         sums = Adjacency(fixed, bias.new_zeros(0), stacked, count * num_graphs)
-        f = LinearMap(fixed, sums, bias.detach())
+        f = LinearMap(sums, bias.detach(), fixed)
 
         def adjoint(_: Tensor) -> Callable[[Tensor], LinearMap]:
-            return lambda grad: LinearMap(fixed.transpose, sums, grad)
+            return lambda grad: LinearMap(sums, grad, fixed.transpose)
 
         z = self.equilibrium(f, lambda h: scaled.matmul(h) + bias, adjoint)
         return z.view(count, size, -1).transpose(0, 1).reshape(size, -1)

@@ -20,16 +20,14 @@ Step = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
-class FunctionMap:
-    """A map given as a function, for :func:`ignn_solver.solve`.
+class StateMap:
+    """A map of node states of which no contraction factor is known, for :func:`ignn_solver.solve`.
 
     Attributes:
-        function: From ``n x d`` to ``n x d``.
         adjacency: Which graph each row belongs to: each stops on its own.
         bias: A tensor of the shape, type and device of the states; the starting point.
     """
 
-    function: Step
     adjacency: Adjacency
     bias: Tensor
 
@@ -41,6 +39,17 @@ class FunctionMap:
     def start(self) -> Tensor:
         """Where to start."""
         return self.bias
+
+
+@dataclass(frozen=True)
+class FunctionMap(StateMap):
+    """A map given as a function.
+
+    Attributes:
+        function: From ``n x d`` to ``n x d``.
+    """
+
+    function: Step
 
     def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
         """The map at ``z`` and the squared row norms of its residual and its value."""
@@ -51,27 +60,14 @@ class FunctionMap:
 
 
 @dataclass(frozen=True)
-class LinearMap:
-    """The map ``z -> M z + b``, evaluated and measured in one pass over the entries of M.
+class LinearMap(StateMap):
+    """The map ``z -> M z + b``, b the bias, evaluated and measured in one pass over the entries of M.
 
     Attributes:
         matrix: M, sparse ``n x n``.
-        adjacency: Which graph each row belongs to: each stops on its own.
-        bias: b, ``n x d``; the starting point.
     """
 
     matrix: SparseMatrix
-    adjacency: Adjacency
-    bias: Tensor
-
-    @property
-    def contraction(self) -> Contraction:
-        """Nothing is known node by node."""
-        return Contraction(math.inf)
-
-    def start(self) -> Tensor:
-        """Where to start."""
-        return self.bias
 
     @cached_property
     def _ones(self) -> Tensor:

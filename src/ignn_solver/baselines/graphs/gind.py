@@ -117,9 +117,9 @@ class GraphGIND(GraphClassifier):
                 flux = slope * matrix.matmul(u @ fixed)
                 return (1 - step) * u - step * (matrix.transpose.matmul(flux) @ fixed.T)
 
-            return lambda grad: FunctionMap(lambda u: product(u) + grad, adjacency, grad)
+            return lambda grad: FunctionMap(adjacency, grad, lambda u: product(u) + grad)
 
-        f = FunctionMap(function, adjacency, bias.detach())
+        f = FunctionMap(adjacency, bias.detach(), function)
         return self.equilibria[layer](f, function, adjoint)
 
     def forward(self, batch: Batch) -> Tensor:

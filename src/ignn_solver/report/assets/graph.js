@@ -69,7 +69,7 @@ function setUpGraph(figure, graph) {
     pen.globalAlpha = 1;
     figure.querySelector(".scale i").style.background = `linear-gradient(90deg, ${shades.join(",")})`;
     const share = 100 * now.share, words = `evaluation ${now.evaluation}: relative residual ${now.residual.toExponential(1)}, ${share.toFixed(1)}% of the nodes certified`;
-    state.innerHTML = `After <strong>${now.evaluation}</strong> evaluations: relative residual <strong>${now.residual.toExponential(1)}</strong>, <strong>${share.toFixed(1)}%</strong> of the nodes certified.`;
+    state.innerHTML = `After <strong>${now.evaluation}</strong> evaluation${now.evaluation === 1 ? "" : "s"}: relative residual <strong>${now.residual.toExponential(1)}</strong>, <strong>${share.toFixed(1)}%</strong> of the nodes certified.`;
     slider.setAttribute("aria-valuetext", words);
     canvas.dataset.evaluation = now.evaluation;
   }
