@@ -38,10 +38,25 @@ def test_a_full_rank_factorisation_is_the_full_matrix(f, solution):
 
 
 @pytest.mark.parametrize("base", ["plain", "sweep"])
-def test_the_stand_in_is_chosen_by_what_a_solve_costs(f, solution, base):
+def test_narrow_states_start_from_b_alone(f, solution, base):
     solver = fit_momentum(f, solution, MomentumOptions(base=base))
-    assert solver.basis.shape[1] in (2, 4, 8, 16)
+    assert solver.basis.shape == (16, 16)
+    assert len(solver.narrow) == solver.initial(f)[1] == 0
     none = fit_momentum(f, solution, MomentumOptions(narrow=0, base=base))
     assert none.basis.shape == (16, 0)
     assert torch.equal(none.initial(f)[0], f.start())
     assert ig.solve(f, solver, tol=1e-3).num_evals <= ig.solve(f, none, tol=1e-3).num_evals
+
+
+def test_in_a_trained_model_the_start_is_a_narrow_stand_in(graph):
+    torch.manual_seed(0)
+    model = ig.IGNN(graph.num_features, 64, graph.num_classes, kappa=0.95)
+    ig.fit(model, graph, epochs=20, progress=False)
+    fitted = ig.fit_solver(model, graph, progress=False)
+    assert fitted.basis.shape == (64, 16)
+    assert len(fitted.narrow) > 0
+    wide = ig.fit_solver(model, graph, narrow=64, progress=False)
+    f = model.eval().equilibrium_map(graph).detach()
+    charged = ig.solve(f, fitted, tol=1e-3, on_failure="raise").num_evals
+    assert charged < 0.5 * ig.solve(f, tol=1e-3).num_evals
+    assert charged <= ig.solve(f, wide, tol=1e-3).num_evals

@@ -21,6 +21,8 @@ from .polynomials import fit_polynomials
 _WHOLE_WIDTH, _RANK = 64, 32
 #: What an entry of A costs beside a multiplication in a dense product: its row is fetched from memory.
 _ENTRY = 4
+#: Products with fewer columns take as long as with so many.
+_VECTOR = 16
 #: A start whose error is so many times that of another is not worth fitting steps to.
 _MUCH_WORSE = 2.0
 #: What the calls of one step cost whatever its size, in multiplications.
@@ -150,14 +152,14 @@ class _Steps:
 def _candidates(width: int, options: MomentumOptions) -> list[tuple[int, int]]:
     """Widths of the stand-in to try, and the most steps with each.
 
-    An eighth and a quarter of d, where vectors are full; and all of d without a step, which is a guess from
-    b alone.
+    An eighth and a quarter of d, rounded up to full vectors, where that leaves them narrow; and all of d without
+    a step, which is a guess from b alone.
     """
     if options.narrow is not None:
         return [(min(options.narrow, width), options.narrow_steps)]
-    unit = 16 if width >= 64 else 1
-    narrow = sorted({unit * -(-width // (share * unit)) for share in (8, 4)} - {width})
-    return [*((one, options.narrow_steps) for one in narrow), (width, 0)]
+    widths = sorted({_VECTOR * -(-width // (share * _VECTOR)) for share in (8, 4)})
+    narrow = [(one, options.narrow_steps) for one in widths if 4 * one <= width]
+    return [*narrow, (width, 0)]
 
 
 def _solve_cost(f: EquilibriumMap, found: NarrowStart, steps: _Steps) -> float:
