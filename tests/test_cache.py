@@ -1,10 +1,11 @@
 """What is remembered, and when it is forgotten."""
 
 import gc
+import weakref
 
 import torch
 
-from ignn_solver.cache import TensorCache
+from ignn_solver.cache import LastMade, TensorCache
 
 
 class Counter:
@@ -82,3 +83,26 @@ def test_inference_tensors_which_have_no_version_are_made_every_time():
         assert cache.get(tensor, make) == 1
         tensor.add_(1)
         assert cache.get(tensor, make) == 2
+
+
+def test_what_was_made_last_is_remembered_by_value_and_keeps_no_tensor_alive():
+    cache, make = LastMade(), Counter()
+    one, same, other = torch.ones(2), torch.ones(2), torch.zeros(2)
+    assert cache.get((one,), make, "a") == cache.get((same,), make, "a") == 1
+    assert cache.get((other,), make, "a") == 2
+    assert cache.get((one,), make, "a") == 3
+    assert cache.get((one,), make, "b") == 4
+    assert cache.get((one.double(),), make, "b") == 5
+    # Also where the tensor does not record the change.
+    one = one.double()
+    one.data.zero_()
+    assert cache.get((one,), make, "b") == 6
+    gone = weakref.ref(one)
+    del one
+    assert gone() is None
+
+
+def test_nan_is_never_remembered():
+    cache, make = LastMade(), Counter()
+    broken = torch.tensor([torch.nan])
+    assert cache.get((broken,), make, None) != cache.get((broken,), make, None)

@@ -49,6 +49,8 @@ class Adjacency:
         #: In which order solves keep the nodes, and whether that was chosen: see ``ordering.settle_order``.
         self.order: Order | None = None
         self.order_settled = False
+        #: What certificates last found of it: see ``certificate.bounds.Sweeper.of``.
+        self.shrinking: Any = None
 
     @classmethod
     def from_edge_index(

@@ -1,4 +1,4 @@
-"""Things made once from tensors and kept for as long as these live and do not change."""
+"""Things made once from tensors, and kept for as long as these do not change."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
+import torch
 from torch import Tensor
 
 Made = TypeVar("Made")
@@ -35,4 +36,21 @@ class TensorCache(Generic[Made]):
         made = make()
         references = [weakref.ref(one, lambda _: self._made.pop(place, None)) for one in tensors]
         self._made[place] = (references, versions, made)
+        return made
+
+
+class LastMade(Generic[Made]):
+    """Remembers what was made last, from copies of small tensors: for those that are computed anew each time."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Hashable, list[Tensor], Made] | None = None
+
+    def get(self, tensors: tuple[Tensor, ...], make: Callable[[], Made], key: Hashable) -> Made:
+        """What ``make()`` gave last, if that was for tensors of the same values, and the same ``key``."""
+        key = (key, *((tensor.shape, tensor.dtype, tensor.device) for tensor in tensors))
+        last = self._last
+        if last is not None and last[0] == key and all(map(torch.equal, last[1], tensors)):
+            return last[2]
+        made = make()
+        self._last = key, [tensor.detach().clone() for tensor in tensors], made
         return made

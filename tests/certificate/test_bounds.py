@@ -1,5 +1,8 @@
 """The sweeps against matrices that can be inverted."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 
@@ -92,3 +95,38 @@ def test_nothing_is_found_for_a_matrix_that_does_not_shrink():
     grown = SparseMatrix.from_torch(torch.full((2, 2), 0.8, dtype=torch.float64).to_sparse())
     adjacency = Adjacency(grown, torch.ones(2, dtype=torch.float64))
     assert Sweeper.build(adjacency, Factor(0.9, "2", 1.0)) is None
+
+
+def test_what_was_found_is_kept_with_the_graph_until_its_entries_or_the_factor_change():
+    adjacency = star(4, undirected=True)
+    first = Sweeper.of(adjacency, Factor(0.5, "2", 1.0))
+    assert Sweeper.of(adjacency, Factor(0.5, "2", 1.0)).theta is first.theta
+    assert float(Sweeper.of(adjacency, Factor(0.9, "2", 1.0)).theta) > 0.8
+    adjacency.matrix.value.mul_(0.5)
+    changed = Sweeper.of(adjacency, Factor(0.9, "2", 1.0))
+    assert float(changed.theta) == pytest.approx(0.45)
+
+
+def test_a_graph_that_was_certified_is_freed():
+    adjacency = star(4, undirected=True)
+    Sweeper.of(adjacency, Factor(0.5, "2", 1.0))
+    gone = weakref.ref(adjacency)
+    gc.disable()
+    try:
+        del adjacency
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_growth_covers_what_is_missing_where_the_source_is_large():
+    # One node far above the rest: without growth, v would have to make up for it everywhere.
+    adjacency = star(300, undirected=True)
+    sweeper = Sweeper.build(adjacency, Factor(0.9, "2", 1.0))
+    sources = torch.full((301, 1), 1e-3, dtype=torch.float64)
+    sources[7] = 1.0
+    exact = inverse(adjacency, 0.9) @ sources
+    for enough in (0.02, 0.1, 0.5):
+        bound, _ = sweeper.bound(sources, 100, enough)
+        assert bool((bound >= exact).all())
+        assert float(bound.sum()) <= (1 + enough) * float(exact.sum())

@@ -2,7 +2,8 @@
 
 from .certify import Certificate, Certifier, certify
 from .factor import Factor, measured_factor
-from .heads import HeadBound, Margins, head_lipschitz, margins
+from .heads import HeadBound, Margins, margins
+from .layers import head_lipschitz
 from .pooling import pooled_bound
 from .stopping import CertifiedStop, is_certified
 

@@ -3,14 +3,22 @@ r"""From residuals to errors: the smallest vector e with ``e >= s + K e``, K = f
 If the true errors satisfy :math:`e^\star \le s + K e^\star` entry by entry, K is non-negative, and some
 :math:`v > 0` has :math:`K v \le \theta v` with :math:`\theta < 1`, then the spectral radius of K is below
 1 and every e with :math:`e \ge s + K e` bounds :math:`e^\star`. So an estimate of
-:math:`(I - K)^{-1} s` may come from anywhere; adding a multiple of v makes it a bound, and that is
-checked in float64 with room for its own rounding.
+:math:`(I - K)^{-1} s` may come from anywhere. Growing it by a share :math:`\delta` and adding a multiple of v
+makes it a bound:
+
+.. math::
+    (1 + \delta) e + c v \ge s + K ((1 + \delta) e + c v)
+    \quad\text{if}\quad c (1 - \theta) v \ge (1 + \delta) (s + K e - e) - \delta s,
+
+and that is checked in float64 with room for its own rounding. Growth covers what is missing where the
+source is large, so that v has to cover only what is missing elsewhere.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -20,31 +28,48 @@ from ..sparse import SparseMatrix
 from .factor import EPSILON, Factor
 
 _DOMINATING_SWEEPS = 5000
-_FIRST_LOOK = 4
 _TINY = torch.finfo(torch.float64).tiny
 
 
 @dataclass(frozen=True)
 class Sweeper:
-    """The operator K = factor * A in float64, with a vector that it provably shrinks.
+    """The operator K = factor * A, with a vector that it provably shrinks.
 
     Attributes:
         adjacency: The graph.
-        operator: K in float64, with every entry rounded up by ``slack``.
-        rough: A in float32.
         factor: The factor.
         shrunk: v, positive, ``n x 1``.
         theta: ``K v <= theta v`` on each graph, ``num_graphs``; below 1.
         slack: Relative room for the rounding of one product with K.
+        entries: Entries of a row of A, on average over the nodes that v is made of.
+        first_look: The sweep at which an estimate is judged first.
     """
 
     adjacency: Adjacency
-    operator: SparseMatrix
-    rough: SparseMatrix
     factor: float
     shrunk: Tensor
     theta: Tensor
     slack: float
+    entries: float
+    first_look: int = 3
+
+    @classmethod
+    def of(cls, adjacency: Adjacency, factor: Factor) -> Sweeper | None:
+        """The same as :meth:`build`; what was found last is kept with the graph."""
+        value = adjacency.matrix.value
+        if value.is_inference():
+            # It does not record whether it was changed.
+            return cls.build(adjacency, factor)
+        key = (factor.value, value._version)
+        if adjacency.shrinking is None or adjacency.shrinking[0] != key:
+            built = cls.build(adjacency, factor)
+            if built is None:
+                return None
+            # Not the sweeper itself: it would keep the graph alive.
+            adjacency.shrinking = (
+                key, built.shrunk, built.theta, built.slack, built.entries,
+            )  # fmt: skip
+        return cls(adjacency, factor.value, *adjacency.shrinking[1:])
 
     @classmethod
     def build(cls, adjacency: Adjacency, factor: Factor) -> Sweeper | None:
@@ -54,8 +79,9 @@ class Sweeper:
         ``w + K w + K^2 w + ...``, which converges as the spectral norm of K is below 1.
         """
         matrix = adjacency.matrix
-        slack = (int(matrix.rowptr.diff().max()) + 16) * EPSILON
-        operator = matrix.with_value(matrix.value.double() * (factor.value * (1 + slack)))
+        entries = matrix.rowptr.diff()
+        slack = (int(entries.max()) + 16) * EPSILON
+        operator = _operator(matrix, factor.value, slack)
         root = adjacency.degree.double().clamp_min(0).sqrt()
         start = shrunk = torch.where(root > 0, root, 1.0)
         for _ in range(_DOMINATING_SWEEPS):
@@ -64,13 +90,34 @@ class Sweeper:
             summed = start + image
             settled = bool((summed - shrunk <= 0.5 * start).all()) and bool((theta < 1).all())
             if settled or bool((theta <= (1 + factor.value) / 2).all()):
-                rough = matrix.to(torch.float32)
-                column = shrunk.unsqueeze(-1)
-                return cls(adjacency, operator, rough, factor.value, column, theta, slack)
+                weight = shrunk.square()
+                mean = float((entries * weight).sum() / weight.sum())
+                return cls(adjacency, factor.value, shrunk.unsqueeze(-1), theta, slack, mean)
             if bool((image >= shrunk).all()):
                 break  # the spectral radius is at least 1
             shrunk = summed
         return None
+
+    @cached_property
+    def operator(self) -> SparseMatrix:
+        """K in float64, with every entry rounded up by ``slack``."""
+        return _operator(self.adjacency.matrix, self.factor, self.slack)
+
+    @cached_property
+    def rough(self) -> SparseMatrix:
+        """A in float32."""
+        return self.adjacency.matrix.to(torch.float32)
+
+    @property
+    def rate(self) -> float:
+        """What is left of an estimate's error after a sweep, in the long run.
+
+        On an undirected graph the spectrum of K is real, and Chebyshev's iteration takes about the
+        square root of the sweeps that plain iteration takes.
+        """
+        if not self.adjacency.symmetric:
+            return self.factor
+        return self.factor / (1 + math.sqrt(1 - self.factor**2))
 
     def product(self, x: Tensor) -> Tensor:
         """``K x`` for ``x >= 0``, rounded up."""
@@ -82,8 +129,7 @@ class Sweeper:
         Args:
             sources: Non-negative, ``n x columns``.
             sweeps: Spend at most this many products with K, at least one.
-            enough: Stop when what the estimate lacks, and what it has too much, are this small
-                against it.
+            enough: Stop when the bounds are about this close, as a share: half of it by growth.
 
         Returns:
             The bounds, and the sweeps spent.
@@ -92,25 +138,28 @@ class Sweeper:
         scale = self.adjacency.spread(self.adjacency.max_per_graph(sources)).clamp_min(_TINY)
         small = (sources / scale).to(torch.float32)
         previous = current = (self.first_estimate(sources) / scale).to(torch.float32)
-        # On an undirected graph the spectrum of K is real, and Chebyshev's iteration takes about the
-        # square root of the sweeps that plain iteration takes.
+        even = self._even(current)
         squared = self.factor**2 if self.adjacency.symmetric else 0.0
-        rate = self.factor / (1 + math.sqrt(1 - squared)) if squared else self.factor
-        omega, look = 1.0, min(_FIRST_LOOK, sweeps)
-        for spent in range(1, sweeps + 1):
-            if spent == look:
-                estimate = current.to(torch.float64) * scale
-                image = sources + self.product(estimate)
-                added = self._missing(image, estimate)
-                left = self._unsettled(estimate, image, added) / enough if enough > 0 else math.inf
-                if spent == sweeps or left <= 1:
-                    break
-                more = math.log(left) / -math.log(rate) if math.isfinite(left) else sweeps
-                look = min(sweeps, spent + max(1, math.ceil(more)))
+        omega, look, spent = 1.0, self.first_look, 1
+        while spent < sweeps:
             image = torch.add(small, self.rough.matmul(current), alpha=self.factor)
+            spent += 1
+            if enough > 0 and spent > look:
+                left = self._unsettled(small, (image - current).abs(), even, enough)
+                if left <= 1:
+                    current = image
+                    break
+                # Many graphs converge faster than at this rate.
+                more = math.log(left) / -math.log(self.rate) if math.isfinite(left) else sweeps
+                look = spent - 1 + max(1, math.ceil(more / 2))
             previous, current = current, torch.lerp(previous, image, omega)
-            omega = 1 / (1 - squared * omega / (4 if spent > 1 else 2))
-        return (estimate + added * (1 + self.slack)) * (1 + self.slack), spent
+            omega = 1 / (1 - squared * omega / (4 if spent > 2 else 2))
+        estimate = current.to(torch.float64) * scale
+        image = sources + self.product(estimate)
+        plain = self._lifted(sources, image, estimate, 0.0)
+        grown = self._lifted(sources, image, estimate, enough / 2)
+        per_graph = self.adjacency.sum_per_graph(grown) < self.adjacency.sum_per_graph(plain)
+        return torch.where(self.adjacency.spread(per_graph), grown, plain), spent
 
     def first_estimate(self, sources: Tensor) -> Tensor:
         """A guess, not a bound: exact along v, where sweeps converge most slowly, ``n x columns``."""
@@ -119,15 +168,33 @@ class Sweeper:
         share = torch.stack(along, -1) / size.unsqueeze(-1) * (self.factor / (1 - self.factor))
         return torch.addcmul(sources, self.adjacency.spread(share), self.shrunk)
 
-    def _missing(self, image: Tensor, estimate: Tensor) -> Tensor:
-        """The multiple of v that turns the estimate into a bound."""
-        gap = (image * (1 + self.slack) - estimate) / self.shrunk
-        lift = self.adjacency.max_per_graph(gap).clamp_min(0) / (1 - self.theta).unsqueeze(-1)
+    def _missing(self, sources: Tensor, image: Tensor, estimate: Tensor, growth: float) -> Tensor:
+        """The multiple of v that turns the estimate, grown by a share, into a bound."""
+        gap = (1 + growth) * (image * (1 + self.slack) - estimate) - growth * sources
+        lift = self.adjacency.max_per_graph(gap / self.shrunk).clamp_min(0)
+        lift = lift / (1 - self.theta).unsqueeze(-1)
         return self.adjacency.spread(lift) * self.shrunk
 
-    def _unsettled(self, estimate: Tensor, image: Tensor, added: Tensor) -> float:
-        """What the estimate lacks, or has too much, as a share of it; of a batch, the largest."""
-        excess = (estimate - image).clamp_min(0) / (1 - self.factor)
-        parts = torch.stack([added, excess, estimate], -1)
-        lacks, spare, whole = self.adjacency.sum_per_graph(parts).unbind(-1)
-        return float((torch.maximum(lacks, spare) / whole.clamp_min(_TINY)).max())
+    def _lifted(self, sources: Tensor, image: Tensor, estimate: Tensor, growth: float) -> Tensor:
+        added = self._missing(sources, image, estimate, growth) * (1 + self.slack)
+        return ((1 + growth) * estimate + added) * (1 + self.slack)
+
+    def _even(self, estimate: Tensor) -> Tensor:
+        """What may be missing at each node if v, added to cover it, is to be as large as the estimate."""
+        sums = self.adjacency.sum_per_graph(torch.cat([estimate, self.shrunk], -1))
+        mean = (1 - self.theta).unsqueeze(-1) * sums[:, :-1] / sums[:, -1:]
+        return self.adjacency.spread(mean) * self.shrunk
+
+    def _unsettled(self, sources: Tensor, gap: Tensor, even: Tensor, enough: float) -> float:
+        """What the image of an estimate misses against what is enough, about; of a batch, the most.
+
+        What it has too much counts as well, because the sign may change with every step.
+        """
+        growth = enough / 2
+        plain = self.adjacency.max_per_graph(gap / even) / enough
+        grown = self.adjacency.max_per_graph(gap / (sources + even)) * ((1 + growth) / growth)
+        return float(torch.minimum(plain, grown).max()) * self.factor
+
+
+def _operator(matrix: SparseMatrix, factor: float, slack: float) -> SparseMatrix:
+    return matrix.with_value(matrix.value.double() * (factor * (1 + slack)))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from .. import kernels
 from ..equilibrium import EquilibriumMap, Evaluation
 from ..errors import InputError
 from ..solving import Solution
 from . import rounding
+from .bounding import Measured, bounded, is_fused
 from .bounds import Sweeper
-from .factor import EPSILON, Factor, measured_factor, objection
+from .factor import Factor, measured_factor, objection
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Certifier:
         self.f = f.detach()
         self.factor: Factor = measured_factor(self.f)
         self.reason = objection(self.f, self.factor)
-        self.sweeper = None if self.reason else Sweeper.build(f.adjacency, self.factor)
+        self.sweeper = None if self.reason else Sweeper.of(f.adjacency, self.factor)
         if self.sweeper is None and self.reason is None:
             self.reason = (
                 "no certificate: no positive vector was found that A times the contraction factor "
@@ -67,12 +70,12 @@ class Certifier:
             )
 
     @cached_property
-    def _bias_norm(self) -> Tensor:
-        return rounding.row_norms(self.f.bias)
+    def _bias_sq(self) -> Tensor:
+        return kernels.row_squares(self.f.bias)
 
     def certify(self, solution: Solution, *, sweeps: int = 100, exact: bool = False) -> Certificate:
         """The certificate of ``solution.value``; see :func:`certify`."""
-        value, width = solution.value, solution.value.shape[1]
+        value = solution.value
         if value.shape != self.f.bias.shape:
             raise InputError(
                 f"the solution has shape {tuple(value.shape)}, but the map {tuple(self.f.bias.shape)}: "
@@ -81,72 +84,64 @@ class Certifier:
         if exact:
             return self.exact(value, sweeps=sweeps)
         squares = solution.node_residual.to(torch.float64).square()
-        residual = rounding.upper_norms(squares, width, value.dtype)
-        return self._bounded(residual, rounding.row_norms(value), solution.at_value, sweeps)
+        return self._bounded(squares, kernels.row_squares(value), solution.at_value, sweeps, 0.02)
 
-    def observe(self, evaluation: Evaluation, *, sweeps: int = 16) -> Certificate:
+    def observe(
+        self, evaluation: Evaluation, *, sweeps: int = 24, enough: float = 0.1
+    ) -> Certificate:
         """The certificate of ``evaluation.value``, for looking in on a solve: somewhat less tight."""
-        residual, value_norm = self._norms(evaluation)
-        return self._bounded(residual, value_norm, False, sweeps, enough=0.1)
+        return self._bounded(evaluation.residual_sq, evaluation.value_sq, False, sweeps, enough)
 
-    def guess(self, evaluation: Evaluation, rows: Tensor) -> Certificate:
-        """About what :meth:`observe` would give for some nodes, at hardly any cost; it proves nothing."""
+    def guess(self, evaluation: Evaluation) -> Certificate:
+        """About what :meth:`observe` would give, at hardly any cost; it proves nothing."""
         assert self.sweeper is not None
-        factor, width, dtype = self.factor.value, self.f.bias.shape[1], self.f.bias.dtype
-        residual = rounding.upper_norms(evaluation.residual_sq, width, dtype).unsqueeze(-1)
+        factor = self.factor.value
         # A node's neighbours are taken to be like itself, and the rest of the graph like its mean.
-        passed_on = factor * self.sweeper.first_estimate(residual)[rows, 0]
-        size = rounding.upper_norms(evaluation.value_sq[rows], width, dtype)
-        terms = rounding.gamma(torch.tensor(2 * width), dtype)
-        error = terms * self.factor.absolute * size / (1 - factor)
-        return Certificate(passed_on + error, error, self.factor.norm, factor, 0)
+        if is_fused(self.f):
+            passed_on, sizes = kernels.compiled_guess.first_estimates(
+                evaluation.residual_sq, evaluation.value_sq, self.sweeper.shrunk, factor
+            )
+        else:
+            norms = torch.stack(evaluation[1:], -1).to(torch.float64).sqrt_()
+            passed_on, sizes = self.sweeper.first_estimate(norms).unbind(-1)
+        entries = self.sweeper.entries + self.f.bias.shape[1]
+        terms = rounding.gamma_of(math.ceil(entries), self.f.bias.dtype)
+        error = (terms * self.factor.absolute) * sizes
+        return Certificate(factor * passed_on + error, error, self.factor.norm, factor, 0)
 
-    def _norms(self, evaluation: Evaluation) -> tuple[Tensor, Tensor]:
-        width, dtype = evaluation.value.shape[1], evaluation.value.dtype
-        return (
-            rounding.upper_norms(evaluation.residual_sq, width, dtype),
-            rounding.upper_norms(evaluation.value_sq, width, dtype),
-        )
-
-    def exact(self, value: Tensor, *, sweeps: int = 100) -> Certificate:
+    def exact(self, value: Tensor, *, sweeps: int = 100, enough: float = 0.02) -> Certificate:
         """The certificate of any states, from an evaluation of f at them in float64."""
         if self.sweeper is None:
             return self._nothing(value.shape[0])
-        residual = rounding.exact_residual(self.f, value)
-        found = self._bounded(residual, rounding.row_norms(value), True, sweeps, torch.float64)
+        found = self._bounded(
+            rounding.exact_residual_sq(self.f, value),
+            kernels.row_squares(value),
+            True,
+            sweeps,
+            enough,
+            torch.float64,
+        )
         return replace(found, evaluations=1)
 
     def _bounded(
         self,
-        residual: Tensor,
-        value_norm: Tensor,
+        residual_sq: Tensor,
+        value_sq: Tensor,
         at_value: bool,
         sweeps: int,
+        enough: float,
         dtype: torch.dtype | None = None,
-        enough: float = 0.02,
     ) -> Certificate:
-        finite = bool(torch.isfinite(residual).all())
-        if self.sweeper is None or not finite:
-            return self._nothing(residual.shape[0], finite)
-        state_norm = value_norm if at_value else value_norm + residual
-        error = self._evaluation_error(state_norm, value_norm, dtype or self.f.bias.dtype)
-        bound, spent = self.sweeper.bound(torch.stack([residual, error], -1), sweeps, enough)
-        whole, granted = bound.unbind(-1)
-        if not at_value:
-            # The value is f(z): one contraction closer than z, and one rounding away from it. As
-            # e >= r + K e, no product is needed to bound K e.
-            whole = whole * (1 + EPSILON) - residual
-        total = (whole + granted) * (1 + 4 * EPSILON)
-        return Certificate(total, granted, self.factor.norm, self.factor.value, spent)
-
-    def _evaluation_error(
-        self, state_norm: Tensor, value_norm: Tensor, dtype: torch.dtype
-    ) -> Tensor:
-        assert self.sweeper is not None
-        spread = self.sweeper.product(state_norm) / self.factor.value
-        return rounding.evaluation_error(
-            self.f, self.factor, spread, self._bias_norm, value_norm, dtype
-        )
+        """The certificate from squared row norms; ``dtype`` is the type in which f was computed."""
+        if self.sweeper is None:
+            return self._nothing(residual_sq.shape[0])
+        dtype = dtype or self.f.bias.dtype
+        measured = Measured(residual_sq, value_sq, self._bias_sq, at_value, dtype)
+        found = bounded(self.f, self.factor, self.sweeper, measured, sweeps, enough)
+        if found is None:
+            return self._nothing(residual_sq.shape[0], finite=False)
+        bound, granted, spent = found
+        return Certificate(bound, granted, self.factor.norm, self.factor.value, spent)
 
     def _nothing(self, rows: int, finite: bool = True) -> Certificate:
         unknown = torch.full((rows,), torch.inf, dtype=torch.float64, device=self.f.bias.device)

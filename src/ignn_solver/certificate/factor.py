@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..cache import LastMade, TensorCache
 from ..equilibrium import EquilibriumMap
 
 EPSILON = torch.finfo(torch.float64).eps
@@ -15,6 +16,8 @@ EPSILON = torch.finfo(torch.float64).eps
 _SMALLEST = 1e-30
 #: Lipschitz constants of the activations; each is applied entry by entry.
 _LIPSCHITZ = {"relu": 1.0, "tanh": 1.0, "sigmoid": 0.25}
+
+_smallest: TensorCache[float] = TensorCache()
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,9 @@ class Factor:
     value: float
     norm: str
     absolute: float
+
+
+_factors: LastMade[Factor] = LastMade()
 
 
 def operator_norm(matrix: Tensor, norm: str) -> float:
@@ -59,6 +65,10 @@ def measured_factor(f: EquilibriumMap) -> Factor:
     W is taken as it stands in memory: a Cayley transform computed in float32 is orthogonal only to
     rounding, and a weight that was trained may contract better than its parametrization promises.
     """
+    return _factors.get((f.weight,), lambda: _measured(f), f.activation)
+
+
+def _measured(f: EquilibriumMap) -> Factor:
     slope = _LIPSCHITZ[f.activation]
     columns = operator_norm(f.weight, "inf")
     # The 2-norm is at most the geometric mean of the largest absolute sums of rows and columns.
@@ -77,10 +87,11 @@ def objection(f: EquilibriumMap, factor: Factor) -> str | None:
             f"no certificate: the weight W contracts by {factor.value:.3g} at best, and a proof needs "
             'a factor below 1: use parametrization="cayley", or "projection" before its entries change'
         )
-    smallest = f.adjacency.matrix.value.min() if f.adjacency.num_entries else torch.zeros(())
-    if not bool(smallest >= 0):
+    value = f.adjacency.matrix.value
+    smallest = _smallest.get(value, lambda: float(value.min()) if value.numel() else 0.0)
+    if not smallest >= 0:
         return (
-            f"no certificate: the adjacency has the entry {float(smallest):.3g}, and a proof needs "
+            f"no certificate: the adjacency has the entry {smallest:.3g}, and a proof needs "
             "weights that are at least 0: make the negative edge weights positive"
         )
     if f.bias.dtype == torch.float32 and torch.get_float32_matmul_precision() != "highest":

@@ -9,18 +9,17 @@ values where states are measured in the infinity norm.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from .. import kernels
+from ..cache import LastMade
 from ..errors import InputError
-from .factor import EPSILON, operator_norm
-from .rounding import gamma, row_norms, unit_roundoff
+from .layers import dual, layers, lipschitz, through
+from .rounding import gamma_of, norm_allowance, row_norms, unit_roundoff
 
-_ONE_LIPSCHITZ = (nn.ReLU, nn.Tanh, nn.Sigmoid)
-_IDENTITY = (nn.Dropout, nn.Identity)
 #: Gaps are compared for as many rows at once as stay in the cache.
 _CHUNK_BYTES = 2**19
 
@@ -50,28 +49,35 @@ class HeadBound:
 
     @torch.no_grad()
     def __init__(self, head: nn.Module, norm: str = "2") -> None:
-        *self.body, last = _layers(head)
+        *self.body, last = layers(head)
         self.norm = norm
-        stretch = math.prod(_lipschitz(layer, norm) for layer in self.body)
+        stretch = math.prod(lipschitz(layer, norm) for layer in self.body)
         if not isinstance(last, nn.Linear):
             raise InputError(
                 f"a head that ends in {type(last).__name__} cannot be bounded: end it in nn.Linear"
             )
         self.last = last
-        weight = last.weight.to(torch.float64)
-        #: Largest change of the difference of two scores a unit of movement of the state.
-        self.apart = _dual(weight.unsqueeze(0) - weight.unsqueeze(1), norm) * stretch * (1 + 1e-12)
-        terms = gamma(torch.tensor(weight.shape[1] + 4), last.weight.dtype)
-        offset = 0.0 if last.bias is None else float(last.bias.abs().max())
-        #: A score's rounding error is at most slope * (norm of its input) + intercept.
-        self.slope = float(terms) * float(weight.norm(dim=1).max()) * (1 + 1e-12)
-        self.intercept = float(terms) * offset * (1 + 1e-12)
-        #: And it passes on an error of its input by at most this factor.
-        self.passes_on = float(_dual(weight, norm).max())
+        weights = (last.weight,) if last.bias is None else (last.weight, last.bias)
+        found = _measured.get(weights, lambda: _measure(*weights, norm=norm), norm)
+        apart, self.slope, self.intercept, self.passes_on = found
+        self.apart = apart * (stretch * (1 + 1e-12)) if self.body else apart
 
     @torch.no_grad()
-    def margins(self, value: Tensor) -> Margins:
-        """Scores, classes and margins of states, ``rows x d``; see :func:`margins`."""
+    def margins(self, value: Tensor, value_sq: Tensor | None = None) -> Margins:
+        """Scores, classes and margins of states; see :func:`margins`.
+
+        Args:
+            value: The states, ``rows x d``.
+            value_sq: Squared norms of their rows, where they are known.
+        """
+        if not self.body and kernels.use_compiled(value):
+            scores = nn.functional.linear(value, self.last.weight, self.last.bias)
+            square = kernels.row_squares(value) if value_sq is None else value_sq
+            allowed = norm_allowance(value.shape[1], value.dtype)
+            classes, margin = kernels.compiled_margins.margins(
+                scores, square, allowed, self.slope, self.intercept, self.apart, _kept(scores.dtype)
+            )
+            return Margins(scores, classes, margin)
         rows = max(1, _CHUNK_BYTES // (8 * self.apart.shape[0]))
         if value.shape[0] <= rows:
             return self._margins(value)
@@ -82,7 +88,7 @@ class HeadBound:
         hidden = value
         error: Tensor | None = None
         for layer in self.body:
-            hidden, error = _through(layer, hidden, error, self.norm)
+            hidden, error = through(layer, hidden, error, self.norm)
         scores = nn.functional.linear(hidden, self.last.weight, self.last.bias)
         classes = scores.argmax(-1, keepdim=True)
         off = row_norms(hidden) * self.slope + self.intercept
@@ -96,7 +102,7 @@ class HeadBound:
         left = gap.sub_(off.unsqueeze(1), alpha=2 + 1e-9).clamp_min_(0)
         distance = left.div_(self.apart[classes.squeeze(1)]).nan_to_num_(0.0, torch.inf)
         nearest = distance.scatter_(1, classes, torch.inf).amin(-1)
-        return Margins(scores, classes.squeeze(1), nearest * (1 - 4 * unit_roundoff(scores.dtype)))
+        return Margins(scores, classes.squeeze(1), nearest * _kept(scores.dtype))
 
 
 def margins(head: nn.Module, value: Tensor, norm: str = "2") -> Margins:
@@ -114,72 +120,36 @@ def margins(head: nn.Module, value: Tensor, norm: str = "2") -> Margins:
     return HeadBound(head, norm).margins(value)
 
 
-@torch.no_grad()
-def head_lipschitz(head: nn.Module, norm: str = "2") -> float:
-    r"""A bound on :math:`\|s(y) - s(y')\| / \|y - y'\|` for the scores s: the product over the layers."""
-    return math.prod(_lipschitz(layer, norm) for layer in _layers(head))
+class _Linear(NamedTuple):
+    """What is known of the last layer.
+
+    Attributes:
+        apart: Largest change of the difference of two scores a unit of movement, ``classes x classes``.
+        slope: A score's rounding error is at most ``slope * (norm of its input) + intercept``.
+        intercept: See ``slope``.
+        passes_on: And it passes on an error of its input by at most this factor.
+    """
+
+    apart: Tensor
+    slope: float
+    intercept: float
+    passes_on: float
 
 
-def _layers(head: nn.Module) -> Iterable[nn.Module]:
-    layers = list(head) if isinstance(head, nn.Sequential) else [head]
-    if not layers:
-        raise InputError("an empty head gives no scores: end it in nn.Linear")
-    return layers
+_measured: LastMade[_Linear] = LastMade()
 
 
-def _lipschitz(layer: nn.Module, norm: str) -> float:
-    if isinstance(layer, nn.Linear):
-        return operator_norm(layer.weight.T, norm)
-    if isinstance(layer, nn.BatchNorm1d):
-        scale, _ = _affine(layer)
-        return float(scale.abs().max()) * (1 + 8 * EPSILON)
-    if isinstance(layer, (*_ONE_LIPSCHITZ, *_IDENTITY)):
-        return 1.0
-    raise InputError(
-        f"a head with a {type(layer).__name__} cannot be bounded: use linear layers, ReLU, Tanh, "
-        "Sigmoid, BatchNorm1d, Dropout"
+def _measure(weight: Tensor, bias: Tensor | None = None, *, norm: str) -> _Linear:
+    exact = weight.detach().to(torch.float64)
+    terms = gamma_of(weight.shape[1] + 4, weight.dtype) * (1 + 1e-12)
+    return _Linear(
+        apart=dual(exact.unsqueeze(0) - exact.unsqueeze(1), norm) * (1 + 1e-12),
+        slope=terms * float(exact.norm(dim=1).max()),
+        intercept=0.0 if bias is None else terms * float(bias.detach().abs().max()),
+        passes_on=float(dual(exact, norm).max()),
     )
 
 
-def _affine(layer: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
-    """Batch normalisation in evaluation is ``scale * x + shift``."""
-    if layer.running_mean is None or layer.running_var is None:
-        raise InputError(
-            "a BatchNorm1d without running statistics cannot be bounded: set track_running_stats"
-        )
-    mean, variance = layer.running_mean.double(), layer.running_var.double()
-    scale = (variance + layer.eps).rsqrt()
-    scale = scale if layer.weight is None else scale * layer.weight.double()
-    return scale, (0.0 if layer.bias is None else layer.bias.double()) - mean * scale
-
-
-def _through(
-    layer: nn.Module, hidden: Tensor, error: Tensor | None, norm: str
-) -> tuple[Tensor, Tensor]:
-    """The layer's output in evaluation, and how far rounding can have moved it."""
-    grown, dtype = _lipschitz(layer, norm), hidden.dtype
-    if error is None:
-        error = hidden.new_zeros(hidden.shape[0], dtype=torch.float64)
-    if isinstance(layer, nn.Linear):
-        terms = gamma(torch.tensor(layer.in_features + 4), dtype).to(hidden.device)
-        size = layer.weight.to(torch.float64).norm()
-        offset = 0.0 if layer.bias is None else layer.bias.to(torch.float64).norm()
-        fresh = terms * (row_norms(hidden) * size + offset)
-        return nn.functional.linear(hidden, layer.weight, layer.bias), error * grown + fresh
-    if isinstance(layer, nn.BatchNorm1d):
-        scale, shift = _affine(layer)
-        moved = hidden * scale.to(dtype) + shift.to(dtype)
-        fresh = 8 * unit_roundoff(dtype) * (row_norms(hidden) * grown + shift.norm())
-        return moved, error * grown + fresh
-    if isinstance(layer, _IDENTITY):
-        return hidden, error
-    moved = layer(hidden)
-    # relu is exact; the others are granted a few units in the last place.
-    ulps = 0 if isinstance(layer, nn.ReLU) else 16
-    return moved, error + ulps * unit_roundoff(dtype) * row_norms(moved)
-
-
-def _dual(rows: Tensor, norm: str) -> Tensor:
-    """The dual norm over the last dimension, rounded up."""
-    size = rows.abs().sum(-1) if norm == "inf" else rows.norm(dim=-1)
-    return size * (1 + (rows.shape[-1] + 8) * EPSILON)
+def _kept(dtype: torch.dtype) -> float:
+    """What is kept of a margin after its own rounding."""
+    return 1 - 4 * unit_roundoff(dtype)

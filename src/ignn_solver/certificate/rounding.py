@@ -40,17 +40,37 @@ def gamma(terms: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.where(product < 1, product / (1 - product), torch.inf)
 
 
+def gamma_of(terms: int, dtype: torch.dtype) -> float:
+    r""":math:`\gamma_k` for a single k."""
+    product = terms * unit_roundoff(dtype)
+    return product / (1 - product) if product < 1 else math.inf
+
+
 def row_norms(x: Tensor) -> Tensor:
     """An upper bound on the 2-norm of each row, float64, without a float64 copy of ``x``."""
-    return upper_norms(torch.linalg.vecdot(x, x), x.shape[1], x.dtype)
+    return upper_norms(kernels.row_squares(x), x.shape[1], x.dtype)
 
 
 def upper_norms(squares: Tensor, width: int, dtype: torch.dtype) -> Tensor:
     """From sums of ``width`` squares, computed in ``dtype``: upper bounds on the norms, float64."""
-    grown = 1 + 2 * gamma(torch.tensor(width + 8), dtype)
+    grown, lost = norm_allowance(width, dtype)
+    return (squares.to(torch.float64) * grown + lost).sqrt()
+
+
+def norm_allowance(width: int, dtype: torch.dtype) -> tuple[float, float]:
+    """A norm is at most the root of the computed sum of squares times the first, plus the second."""
     # A square may have underflowed to nothing.
-    lost = width * torch.finfo(dtype).tiny
-    return (squares.to(torch.float64) * grown.to(squares.device) + lost).sqrt()
+    return 1 + 2 * gamma_of(width + 8, dtype), width * torch.finfo(dtype).tiny
+
+
+def activation_error(activation: str, dtype: torch.dtype) -> float:
+    """The relative error granted to the activation."""
+    return _ACTIVATION_ULPS[activation] * unit_roundoff(dtype)
+
+
+def underflow(width: int, dtype: torch.dtype) -> float:
+    """What underflow can take from a row of f(z), an entry of the row of A."""
+    return math.sqrt(width) * (width + 1) * torch.finfo(dtype).tiny
 
 
 def evaluation_error(
@@ -74,13 +94,13 @@ def evaluation_error(
     width = f.bias.shape[1]
     entries = f.adjacency.matrix.rowptr.diff()
     error = gamma(entries + width + 3, dtype) * (factor.absolute * spread + bias_norm)
-    error += _ACTIVATION_ULPS[f.activation] * unit_roundoff(dtype) * value_norm
-    underflow = math.sqrt(width) * (width + 1) * torch.finfo(dtype).tiny
-    return (error + underflow * (entries + 1)) * (1 + 1e-12 + 1e-15 * entries)
+    error += activation_error(f.activation, dtype) * value_norm
+    lost = underflow(width, dtype) * (entries + 1)
+    return (error + lost) * (1 + 1e-12 + 1e-15 * entries)
 
 
-def exact_residual(f: EquilibriumMap, value: Tensor) -> Tensor:
-    """Row norms of ``f(value) - value`` with f evaluated in float64, ``n``; in bounded memory."""
+def exact_residual_sq(f: EquilibriumMap, value: Tensor) -> Tensor:
+    """Squared row norms of ``f(value) - value`` with f evaluated in float64, ``n``; in bounded memory."""
     width = value.shape[1]
     chunk = max(16, min(width, _CHUNK_BYTES // (8 * max(1, value.shape[0]))))
     matrix = f.adjacency.matrix.to(torch.float64)
@@ -95,4 +115,4 @@ def exact_residual(f: EquilibriumMap, value: Tensor) -> Tensor:
             state[:, columns].contiguous(),
             f.activation,
         )[1]
-    return upper_norms(squares, width, torch.float64)
+    return squares

@@ -15,25 +15,26 @@ from .heads import HeadBound, Margins
 #: Worth a first look when the bound is about this large against the states, times the root of the
 #: share of nodes that may stay unproven.
 _FIRST_LOOK = 0.3
-#: Guesses are made on this many nodes; proofs on all of them.
-_SAMPLE = 512
-#: A guess says that the bounds are this much smaller than they will turn out to be.
-_OPTIMISM = 1.4
+#: Bounds may be loose by this much of what one more evaluation would gain; half of that is what they are.
+_LOOSENESS = 0.5
 #: What a proof with f evaluated in float64 costs, in evaluations.
 _EXACT_COST = 6
 #: How long to wait where no residual, however small, would prove enough.
 _OUT_OF_REACH = 10
+#: A pace is never taken for slower than this, so that its logarithm is not 0.
+_SLOWEST = 1 - 1e-9
 _TINY = torch.finfo(torch.float64).tiny
 
 
 class CertifiedStop:
     """An observer for ``solve`` that stops it when enough classes are proven.
 
-    First it guesses the bounds, on a sample of the nodes. That tells by how much they have still to
-    shrink, and the fall of the residual tells when that will be. Only then is the proof tried: the
-    scores of every node, and a dozen products of A with two vectors. If it fails, it tells in turn when
-    to try again. So a guess and one or two proofs are usual. Where the allowance for rounding stands in
-    the way, f is evaluated in float64 for the proof.
+    It waits for the relative residual to fall to a target, and looks at it a few times on the way: after
+    half of the evaluations that are left at the pace so far. The first target makes a proof plausible. There
+    the bounds are guessed, without a product, and compared with the margins: that gives the second target,
+    at which the proof is tried. If it fails it says by how much, which gives the next. So a guess and one or
+    two proofs are usual. Where the allowance for rounding stands in the way, f is evaluated in float64 for
+    the proof.
 
     Args:
         certifier: Makes the certificates of the map being solved.
@@ -65,88 +66,95 @@ class CertifiedStop:
         self.certificate: Certificate | None = None
         self.margins: Margins | None = None
         self.reached = False
-        count = certifier.f.adjacency.num_nodes if nodes is None else nodes.numel()
-        picked = torch.arange(0, count, max(1, count // _SAMPLE))
-        self._sample = picked if nodes is None else nodes[picked]
-        self._due: float = 0
+        factor = certifier.factor.value
+        self._target = _FIRST_LOOK * math.sqrt(max(1 - fraction, 1e-3)) * (1 - factor) / factor
+        self._guessed = False
         self._exactly = False
+        self._due: float = 0
         self._before: tuple[int, float] | None = None
+        self._pace = factor
 
     def __call__(self, spent: int, evaluation: Evaluation) -> bool:
         """Whether the classes of enough nodes are proven by this evaluation."""
-        # The evaluation before the one that is due tells the pace; those in between tell nothing.
-        if spent + 1 < self._due:
+        if spent < self._due:
             return False
         relative = _relative_residual(evaluation)
         if not math.isfinite(relative):
             return False
-        factor = self.certifier.factor.value
-        first = _FIRST_LOOK * math.sqrt(max(1 - self.fraction, 1e-3))
-        if relative * factor / (1 - factor) > first:
-            self._before = (spent, relative)
-            return False
-        if spent < self._due:
-            self._before = (spent, relative)
-            return False
-        if self._due == 0:
-            guess = self.certifier.guess(evaluation, self._sample)
-            found = self.head.margins(evaluation.value[self._sample])
-            self._plan(guess.bound, guess.rounding, found, spent, relative, _OPTIMISM)
-        if spent >= self._due:
-            self._prove(evaluation, spent, relative)
+        known = self._before is not None and self._fell(spent, relative)
         self._before = (spent, relative)
+        if not self._guessed and relative <= self._target:
+            guess = self.certifier.guess(evaluation)
+            self._plan(guess, self._margins(evaluation), relative)
+        if self._guessed and relative <= self._target:
+            self._prove(evaluation, relative)
+        self._due = spent + (self._wait(relative) if known else 1)
         return self.reached
 
-    def _prove(self, evaluation: Evaluation, spent: int, relative: float) -> None:
-        self.checks += 1
-        value = evaluation.value
-        if self._exactly:
-            self.certificate = self.certifier.exact(value)
-        else:
-            self.certificate = self.certifier.observe(evaluation)
-        bound, rounding = self.certificate.bound, self.certificate.rounding
-        if self.nodes is not None:
-            value, bound, rounding = value[self.nodes], bound[self.nodes], rounding[self.nodes]
-        self.margins = self.head.margins(value)
-        proven = is_certified(self.margins, bound)
-        self.reached = float(proven.double().mean()) >= self.fraction
-        if not self.reached:
-            self._plan(bound, rounding, self.margins, spent, relative)
-            self._due = max(self._due, spent + 1)
+    def _fell(self, spent: int, relative: float) -> bool:
+        """Note the pace of the residual since the last look; whether it fell."""
+        assert self._before is not None
+        start, before = self._before
+        if not 0 < relative < before:
+            return False
+        self._pace = min((relative / before) ** (1 / (spent - start)), _SLOWEST)
+        return True
 
-    def _plan(
-        self,
-        bound: Tensor,
-        rounding: Tensor,
-        found: Margins,
-        spent: int,
-        relative: float,
-        optimism: float = 1.0,
-    ) -> None:
-        """When to try a proof, and whether to evaluate f in float64 for it.
+    def _wait(self, relative: float) -> int:
+        """How many evaluations to let pass: half of those to the target, because the pace changes."""
+        if self._target == math.inf:
+            return _OUT_OF_REACH
+        return max(1, math.ceil(self._steps(self._target / relative) / 2))
+
+    def _prove(self, evaluation: Evaluation, relative: float) -> None:
+        self.checks += 1
+        enough = max(0.02, _LOOSENESS * (1 - self._pace))
+        if self._exactly:
+            self.certificate = self.certifier.exact(evaluation.value, enough=enough)
+        else:
+            self.certificate = self.certifier.observe(evaluation, enough=enough)
+        self.margins = self._margins(evaluation)
+        proven = is_certified(self.margins, self._rows(self.certificate.bound))
+        self.reached = int(proven.count_nonzero()) >= self.fraction * proven.numel()
+        if not self.reached:
+            exactly = self._exactly
+            self._plan(self.certificate, self.margins, relative)
+            if self._exactly and not exactly and relative <= self._target:
+                self._prove(evaluation, relative)
+
+    def _margins(self, evaluation: Evaluation) -> Margins:
+        return self.head.margins(self._rows(evaluation.value), self._rows(evaluation.value_sq))
+
+    def _rows(self, x: Tensor) -> Tensor:
+        return x if self.nodes is None else x[self.nodes]
+
+    def _plan(self, found: Certificate, margins: Margins, relative: float) -> None:
+        """At which residual to try a proof, and whether to evaluate f in float64 for it.
 
         That is worth its cost where the allowance for rounding would ask for more evaluations.
         """
-        falls = (bound - rounding).clamp_min(_TINY) * optimism
-        with_rounding = self._steps((found.margin - rounding) / falls, spent, relative)
-        without = self._steps(found.margin / falls, spent, relative)
-        self._exactly = without + _EXACT_COST < with_rounding
-        steps = without if self._exactly else with_rounding
-        self._due = spent + (steps if math.isfinite(steps) else _OUT_OF_REACH)
+        bound, rounding = self._rows(found.bound), self._rows(found.rounding)
+        falls = (bound - rounding).clamp_min(_TINY)
+        wanted = self._share((margins.margin - rounding) / falls)
+        self._exactly = False
+        if self._steps(wanted) > _EXACT_COST:
+            without = self._share(margins.margin / falls)
+            self._exactly = self._steps(without) + _EXACT_COST < self._steps(wanted)
+            wanted = without if self._exactly else wanted
+        # Where nothing would help the guess is made again, later.
+        self._guessed = wanted > 0
+        self._target = min(wanted, 1.0) * relative if wanted > 0 else math.inf
 
-    def _steps(self, wanted: Tensor, spent: int, relative: float) -> float:
-        """Evaluations until the residual has fallen by what enough nodes want, at its last pace."""
+    def _share(self, wanted: Tensor) -> float:
+        """What has to be left of the residual for enough nodes, given what each of them wants."""
         rank = math.floor((1 - self.fraction) * wanted.numel()) + 1
-        share = float(wanted.kthvalue(min(rank, wanted.numel())).values)
+        return float(wanted.kthvalue(min(rank, wanted.numel())).values)
+
+    def _steps(self, share: float) -> float:
+        """Evaluations until this share of the residual is left, at its last pace."""
         if share >= 1:
             return 0
-        if not share > 0:
-            return math.inf
-        rate = self.certifier.factor.value
-        if self._before is not None and 0 < relative < self._before[1]:
-            start, before = self._before
-            rate = (relative / before) ** (1 / max(1, spent - start))
-        return math.ceil(math.log(share) / math.log(rate))
+        return math.ceil(math.log(share) / math.log(self._pace)) if share > 0 else math.inf
 
 
 def is_certified(found: Margins, bound: Tensor) -> Tensor:

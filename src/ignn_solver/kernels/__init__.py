@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from ..sparse import SparseMatrix
 
 try:
-    from . import compiled, compiled_sweep
+    from . import compiled, compiled_bounds, compiled_guess, compiled_margins, compiled_sweep
 except ImportError:  # numba is an extra
     compiled = compiled_sweep = None  # type: ignore[assignment]
+    compiled_bounds = compiled_guess = compiled_margins = None  # type: ignore[assignment]
 
 _FEW_COLUMNS = 16
 ACTIVATIONS = ("relu", "tanh", "sigmoid")
@@ -36,7 +37,8 @@ def backend() -> str:
     return "numba"
 
 
-def _use_compiled(x: Tensor) -> bool:
+def use_compiled(x: Tensor) -> bool:
+    """Whether the compiled kernels are there, and for tensors like ``x``."""
     return (
         backend() == "numba"
         and x.device.type == "cpu"
@@ -47,9 +49,14 @@ def _use_compiled(x: Tensor) -> bool:
 def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
     """The product ``matrix @ x`` of a sparse ``n x m`` and a dense ``m x d`` matrix."""
     # For a few columns the library's own product is faster than loops over them: its are of a fixed length.
-    if _use_compiled(x) and x.shape[1] > _FEW_COLUMNS:
+    if use_compiled(x) and x.shape[1] > _FEW_COLUMNS:
         return compiled.spmm(matrix, x)
     return plain.spmm(matrix, x)
+
+
+def row_squares(x: Tensor) -> Tensor:
+    """The squared norm of each row of ``x``, ``n x d``."""
+    return compiled.row_squares(x) if use_compiled(x) else torch.linalg.vecdot(x, x)
 
 
 def evaluate(
@@ -75,7 +82,7 @@ def evaluate(
     Returns:
         ``y`` and, per row, the squared norms of ``y - z`` and of ``y``.
     """
-    if _use_compiled(z):
+    if use_compiled(z):
         return compiled.evaluate(matrix, projected, bias, z, activation, scale, out)
     return plain.evaluate(matrix, projected, bias, z, activation, scale, out)
 
@@ -117,7 +124,7 @@ def sweep(
     Returns:
         ``y`` and, per row, the squared norms of ``y - z`` and of ``y``.
     """
-    chosen = compiled_sweep if _use_compiled(z) else plain_sweep
+    chosen = compiled_sweep if use_compiled(z) else plain_sweep
     return chosen.sweep(
         matrix, projected, old, new, weight, bias, z, chunks, block, activation, scale, out
     )

@@ -40,6 +40,15 @@ def _evaluate(  # type: ignore[no-untyped-def]
             residual_sq[i], value_sq[i] = finish(row, z[i], scale[i], code)
 
 
+@numba.njit(**_FLAGS)
+def _row_squares(x, out):  # type: ignore[no-untyped-def]
+    for i in prange(x.shape[0]):
+        total = x.dtype.type(0)
+        for c in range(x.shape[1]):
+            total += x[i, c] * x[i, c]
+        out[i] = total
+
+
 def _threads() -> None:
     numba.set_num_threads(max(1, min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)))
 
@@ -52,6 +61,14 @@ def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
     rowptr, col, value = matrix.arrays
     given = x.numpy()
     _spmm(rowptr, col, value, given, out.numpy(), matrix.splits, fetch_ahead(given))
+    return out
+
+
+def row_squares(x: Tensor) -> Tensor:
+    """The squared norm of each row."""
+    _threads()
+    out = x.new_empty(x.shape[0])
+    _row_squares(x.detach().contiguous().numpy(), out.numpy())
     return out
 
 

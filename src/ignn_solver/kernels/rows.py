@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from . import _use_compiled, compiled
+from . import compiled, use_compiled
 
 if TYPE_CHECKING:
     from ..sparse import SparseMatrix
@@ -21,7 +21,7 @@ if compiled is not None:
 
 def gather_rows(matrix: SparseMatrix, rows: Tensor, x: Tensor) -> Tensor:
     """``(matrix @ x)[rows]`` for a dense ``x`` of ``columns x d``."""
-    if _use_compiled(x):
+    if use_compiled(x):
         return compiled_rows.gather_rows(matrix, rows, x)
     place, owner = row_entries(matrix, rows)
     terms = x[matrix.col[place].long()] * matrix.value[place].unsqueeze(-1)
@@ -45,7 +45,7 @@ def move_rows(
         For each of the rows, in float64: how far y is from the row, and by how much the squared norm of
         the row grew.
     """
-    if _use_compiled(z):
+    if use_compiled(z):
         return compiled_rows.move_rows(rows, projected, bias, z, activation, keep)
     before = z[rows]
     y = getattr(torch, activation)(projected.add_(bias[rows]))
@@ -77,7 +77,7 @@ def push(
     Returns:
         The nodes that were queued.
     """
-    if _use_compiled(level):
+    if use_compiled(level):
         return compiled_rows.push(matrix, rows, amount, level, allowed, queued)
     place, owner = row_entries(matrix, rows)
     targets = matrix.col[place].long()

@@ -1,0 +1,103 @@
+"""From what was measured of an evaluation to bounds: in one compiled call, or in torch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from .. import kernels
+from ..equilibrium import EquilibriumMap
+from . import rounding
+from .bounds import Sweeper
+from .factor import EPSILON, Factor
+
+
+class Measured(NamedTuple):
+    """What is known of an evaluation of f at z.
+
+    Attributes:
+        residual_sq: Squared norms of the rows of ``f(z) - z``, ``n``.
+        value_sq: Squared norms of the rows of ``f(z)``, ``n``; of z itself with ``at_value``.
+        bias_sq: Squared norms of the rows of b, ``n``.
+        at_value: Whether z is bounded, and not f(z).
+        dtype: The type in which f was computed.
+    """
+
+    residual_sq: Tensor
+    value_sq: Tensor
+    bias_sq: Tensor
+    at_value: bool
+    dtype: torch.dtype
+
+
+def is_fused(f: EquilibriumMap) -> bool:
+    """Whether proofs of ``f`` are compiled: for a single graph on the CPU."""
+    return f.adjacency.graph is None and kernels.use_compiled(f.bias)
+
+
+def bounded(
+    f: EquilibriumMap,
+    factor: Factor,
+    sweeper: Sweeper,
+    measured: Measured,
+    sweeps: int,
+    enough: float,
+) -> tuple[Tensor, Tensor, int] | None:
+    """How far each node can be from the equilibrium.
+
+    Args:
+        f: The map.
+        factor: What was measured of its weight.
+        sweeper: K, with a vector that it shrinks.
+        measured: What is known of the evaluation.
+        sweeps: Products with K to spend at most.
+        enough: Stop sweeping when the bounds are about this close, as a share.
+
+    Returns:
+        The bounds and what of them is granted to rounding, ``n`` each, float64, and the products spent;
+        ``None`` where a norm is not finite.
+    """
+    if not is_fused(f):
+        return _in_torch(f, factor, sweeper, measured, sweeps, enough)
+    width, dtype = f.bias.shape[1], measured.dtype
+    allowed = (
+        *rounding.norm_allowance(width, dtype),
+        *rounding.norm_allowance(width, f.bias.dtype),
+        rounding.unit_roundoff(dtype),
+        width,
+        factor.absolute,
+        rounding.activation_error(f.activation, dtype),
+        rounding.underflow(width, dtype),
+    )
+    found = kernels.compiled_bounds.bounded(
+        sweeper, *measured[:3], allowed, measured.at_value, sweeps, enough
+    )
+    return found if found[-1] > 0 else None
+
+
+def _in_torch(
+    f: EquilibriumMap,
+    factor: Factor,
+    sweeper: Sweeper,
+    measured: Measured,
+    sweeps: int,
+    enough: float,
+) -> tuple[Tensor, Tensor, int] | None:
+    width, kind = f.bias.shape[1], f.bias.dtype
+    residual = rounding.upper_norms(measured.residual_sq, width, measured.dtype)
+    value_norm = rounding.upper_norms(measured.value_sq, width, kind)
+    bias_norm = rounding.upper_norms(measured.bias_sq, width, kind)
+    state_norm = value_norm if measured.at_value else value_norm + residual
+    if not bool(torch.isfinite(state_norm + residual).all()):
+        return None
+    spread = sweeper.product(state_norm) / factor.value
+    error = rounding.evaluation_error(f, factor, spread, bias_norm, value_norm, measured.dtype)
+    bound, spent = sweeper.bound(torch.stack([residual, error], -1), sweeps, enough)
+    whole, granted = bound.unbind(-1)
+    if not measured.at_value:
+        # The value is f(z): one contraction closer than z, and one rounding away from it. As
+        # e >= r + K e, no product is needed to bound K e.
+        whole = whole * (1 + EPSILON) - residual
+    return (whole + granted) * (1 + 4 * EPSILON), granted, spent
