@@ -9,6 +9,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+#: What a block of rows may take while it is worked on: small enough for the cache, large enough for two threads.
+_BLOCK_BYTES = 2**22
+
+
+def block_rows(x: Tensor, width: int) -> int:
+    """How many rows of ``width`` numbers, made from rows of ``x``, to work on at a time: all beyond the CPU."""
+    rows = x.shape[0]
+    if x.device.type != "cpu":
+        return rows
+    return max(1, min(rows, _BLOCK_BYTES // (width * x.element_size())))
+
 
 class Scratch(threading.local):
     """One array for intermediate results; every thread has its own. Copies and pickles are empty."""

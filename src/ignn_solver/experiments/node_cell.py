@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,36 +62,32 @@ def run_cell(
         return dict(known)
     data = load_data(arguments["dataset"], data_dir)
     seconds = 3600 * hours
-    network: list[NodeClassifier] = []
-
-    def limited(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        try:
-            with time_limit(seconds), memory_limit(memory):
-                return work()
-        except LimitError as error:
-            return {"skipped": str(error)}
-
-    measured = limited(lambda: _train_and_measure(arguments, data, seconds, network))
-    if "skipped" in measured or not isinstance(network[0], IGNN):
+    try:
+        with time_limit(seconds), memory_limit(memory):
+            network, measured = _train_and_measure(arguments, data, seconds)
+    except LimitError as error:
+        return {"skipped": str(error)}
+    if not isinstance(network, IGNN):
         return measured
-    ours = network[0]
-    exact = ours.predict(data, tol=EXACT, on_failure="return").classes
+    exact = network.predict(data, tol=EXACT, on_failure="return").classes
     measured["exact"] = _accuracy(exact, data.y, mask(data, "test"))
     measured["forms"] = {}
     for form in FORMS:
-        before = known.get("forms", {}).get(form, {})
-        measured["forms"][form] = (
-            before
-            if "skipped" in before
-            else limited(partial(_measure, ours, data, form, arguments, exact))
-        )
+        found = known.get("forms", {}).get(form, {})
+        if "skipped" not in found:
+            try:
+                with time_limit(seconds), memory_limit(memory):
+                    found = _measure(network, data, form, arguments, exact)
+            except LimitError as error:
+                found = {"skipped": str(error)}
+        measured["forms"][form] = found
     return measured
 
 
 def _train_and_measure(
-    arguments: Mapping[str, Any], data: Data, seconds: float, kept: list[NodeClassifier]
-) -> dict[str, Any]:
-    """Train; the network goes to ``kept``."""
+    arguments: Mapping[str, Any], data: Data, seconds: float
+) -> tuple[NodeClassifier, dict[str, Any]]:
+    """The trained network, and its figures."""
     training, seed = dict(arguments["training"]), arguments["seed"]
     test, labels = mask(data, "test"), data.y
     seen: list[float] = []
@@ -120,11 +116,11 @@ def _train_and_measure(
         "parameters": network.num_parameters,
         "peak_mb": round(peak_bytes(_training_step(network, data)) / _MEBIBYTE, 3),
     }
-    kept.append(network.eval())
+    network.eval()
     if not isinstance(network, IGNN):
         with torch.no_grad():
             measured["inference_seconds"] = _seconds(lambda: network(data))
-    return measured
+    return network, measured
 
 
 def _measure(

@@ -7,11 +7,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..memory import Scratch
+from ..memory import Scratch, block_rows
 
 _gathered, _mixed = Scratch(), Scratch()
-#: What a block of rows may take while it is worked on: small enough for the cache, large enough for two threads.
-_BLOCK_BYTES = 2**22
 
 
 def mix(
@@ -35,9 +33,7 @@ def mix(
         finish: Called with each block of rows of the result, to change it in place.
     """
     (rows, width), regressors = z.shape, left.shape[0]
-    block = rows
-    if z.device.type == "cpu":
-        block = max(1, min(rows, _BLOCK_BYTES // (regressors * z.element_size())))
+    block = block_rows(z, regressors)
     gathered = _gathered.like(z, (block, regressors))
     mixed = _mixed.like(z, (block, left.shape[1]))
     for begin in range(0, rows, block):

@@ -14,7 +14,7 @@ from ..memory import Pool
 from ..solvers.learned import Learned
 from ..sweeping import SweepMap
 from .least_squares import LeastSquares, sampled_rows
-from .narrow import NarrowStart, fit_narrow
+from .narrow import NarrowFit, NarrowStart
 from .polynomials import fit_polynomials
 
 #: Up to this width the matrices of the steps are whole; beyond, of this rank: more costs more than it saves.
@@ -79,9 +79,10 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
     rank = 0 if rank >= width else rank
     base: FeatureMap = SweepMap(f) if options.base == "sweep" else f
     spectral_start, spectral = fit_polynomials(base, solution, rows, options.steps, options.degree)
+    narrow_fit = NarrowFit(f, solution, rows, options.ridge)
     chosen: tuple[float, NarrowStart, _Steps] | None = None
     for narrow, most in _candidates(width, options):
-        found = fit_narrow(f, solution, rows, narrow, most, options.ridge)
+        found = narrow_fit.fit(narrow, most)
         if chosen is not None and found.error > _MUCH_WORSE * chosen[1].error:
             continue
         steps = _Steps(base, solution, rows, found.states, rank, options.ridge)

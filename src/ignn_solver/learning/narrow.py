@@ -34,43 +34,58 @@ class NarrowStart:
     error: float
 
 
-def fit_narrow(
-    f: EquilibriumMap, solution: Tensor, rows: Tensor, narrow: int, most: int, ridge: float
-) -> NarrowStart:
-    r"""Fit the directions V, the start S and, step after step, the matrix that comes closest.
+class NarrowFit:
+    r"""Fits stand-ins of any width to one map; what they share is made once.
 
-    V are the leading directions of :math:`A Z^\star W`. Each step is the least-squares correction
+    The directions V are the leading ones of :math:`A Z^\star W`. Each step is the least-squares correction
     towards :math:`A Z^\star W V`, the coordinates of the fixed point.
 
     Args:
         f: The map.
         solution: Its fixed point, ``n x d``.
         rows: The rows to fit on.
-        narrow: r.
-        most: The most steps; fewer where more gain too little.
         ridge: Tikhonov term.
     """
-    received = f.adjacency.matmul(solution @ f.weight)
-    fitted = received[rows]
-    basis = leading_directions(gram(fitted, fitted), narrow).to(solution.dtype).contiguous()
-    del received
-    target = fitted @ basis
-    base, bias, wanted = f.start()[rows], f.bias[rows], solution[rows]
-    start = LeastSquares(torch.cat([base, bias], 1), ridge).fit(target)
-    stand_in = NarrowMap(f, basis)
-    t, previous, matrices = first_coordinates(f, start), None, []
-    error = float(torch.dist(stand_in.states(t)[rows], wanted))
-    for _ in range(most if narrow else 0):
-        image = stand_in.image(t)
-        here, point = image[rows], t[rows]
-        last = torch.zeros_like(point) if previous is None else point - previous[rows]
-        matrix = LeastSquares(torch.cat([here - point, last], 1), ridge).fit(target - here)
-        proposed = stepped(t, image, previous, matrix)
-        now = float(torch.dist(stand_in.states(proposed)[rows], wanted))
-        if not now < _WORTH * error:
-            break
-        matrices.append(matrix)
-        t, previous, error = proposed, t, now
-    none = basis.new_empty(0, 2 * narrow, narrow)
-    steps = torch.stack(matrices) if matrices else none
-    return NarrowStart(basis, start, steps, stand_in.states(t), error)
+
+    def __init__(self, f: EquilibriumMap, solution: Tensor, rows: Tensor, ridge: float) -> None:
+        self.f, self.rows, self.ridge = f, rows, ridge
+        self._wanted = solution[rows]
+        self._received = f.adjacency.matmul(solution @ f.weight)[rows]
+        normal = gram(self._received, self._received)
+        self._directions = leading_directions(normal, normal.shape[0]).to(solution.dtype)
+        self._start = LeastSquares(torch.cat([f.start()[rows], f.bias[rows]], 1), ridge)
+
+    def fit(self, narrow: int, most: int) -> NarrowStart:
+        """Fit the start S and, step after step, the matrix that comes closest.
+
+        Args:
+            narrow: r.
+            most: The most steps; fewer where more gain too little.
+        """
+        rows = self.rows
+        basis = self._directions[:, self._directions.shape[1] - narrow :].contiguous()
+        target = self._received @ basis
+        start = self._start.fit(target)
+        stand_in = NarrowMap(self.f, basis)
+        t, previous, matrices = first_coordinates(self.f, start), None, []
+        states, error = self._judged(stand_in, t)
+        for _ in range(most if narrow else 0):
+            image = stand_in.image(t)
+            here, point = image[rows], t[rows]
+            last = torch.zeros_like(point) if previous is None else point - previous[rows]
+            regressors = torch.cat([here - point, last], 1)
+            matrix = LeastSquares(regressors, self.ridge).fit(target - here)
+            proposed = stepped(t, image, previous, matrix)
+            closer, now = self._judged(stand_in, proposed)
+            if not now < _WORTH * error:
+                break
+            matrices.append(matrix)
+            t, previous, states, error = proposed, t, closer, now
+        none = basis.new_empty(0, 2 * narrow, narrow)
+        steps = torch.stack(matrices) if matrices else none
+        return NarrowStart(basis, start, steps, states, error)
+
+    def _judged(self, stand_in: NarrowMap, t: Tensor) -> tuple[Tensor, float]:
+        """The states of coordinates, and their distance from the fixed point."""
+        states = stand_in.states(t)
+        return states, float(torch.dist(states[self.rows], self._wanted))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +13,7 @@ from .half import HalfSteps, row_dots
 
 
 @dataclass
-class History:
+class History(ABC):
     """The inner products of the last residuals, and which of them count.
 
     Slots are reused in turn; ``filled`` counts how many hold something.
@@ -41,13 +42,13 @@ class History:
         newest[:, self.newest] = True
         self.alive = torch.where(owners.unsqueeze(-1), newest, self.alive)
 
+    @abstractmethod
     def combine(self, weights: Tensor, beta: float) -> Tensor:
         """``sum_i w_i (f(z_i) - (1 - beta) g_i)`` with weights per owner, ``owners x filled``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _store(self, z: Tensor, fz: Tensor) -> Tensor:
         """Store a step in the newest slot; its residual's inner products, ``owners x filled``."""
-        raise NotImplementedError
 
     def _per_owner(self, per_node: Tensor) -> Tensor:
         return per_node.double() if self.scope == "node" else self.adjacency.sum_per_graph(per_node)

@@ -14,7 +14,7 @@ from .. import kernels
 from ..equilibrium import AdjointMap, EquilibriumMap, FeatureMap, FixedPointMap
 from ..errors import InputError
 from ..memory import Pool
-from .narrow import NarrowMap, narrow_guess
+from .narrow import NarrowMap
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -130,9 +130,9 @@ class Learned:
         """The first point, and the evaluations that the narrow steps are worth, rounded up."""
         f = self._checked(f)
         if isinstance(f, EquilibriumMap) and self._knows(f):
-            share = NarrowMap(f, self.basis).share
-            guess = narrow_guess(f, self.basis, self.start, self.narrow)
-            return guess, math.ceil(len(self.narrow) * share)
+            stand_in = NarrowMap(f, self.basis)
+            guess = stand_in.guess(self.start, self.narrow)
+            return guess, math.ceil(len(self.narrow) * stand_in.share)
         base = f.start()
         if isinstance(f, AdjointMap):
             return base, 0

@@ -6,11 +6,9 @@ import torch
 from torch import Tensor
 
 from ..equilibrium import EquilibriumMap
-from ..memory import Scratch
+from ..memory import Scratch, block_rows
 
 _states, _read = Scratch(), Scratch()
-#: Rows worked on at a time take so much: they stay in the cache between their two products.
-_BLOCK_BYTES = 2**22
 
 
 class NarrowMap:
@@ -46,7 +44,8 @@ class NarrowMap:
     def image(self, t: Tensor) -> Tensor:
         """``G(t)``, ``n x r``."""
         rows, width = self.f.bias.shape
-        block = max(1, min(rows, _BLOCK_BYTES // (width * t.element_size())))
+        # The states of a block of rows stay in the cache between their two products.
+        block = block_rows(t, width)
         states = _states.like(t, (block, width))
         read = _read.like(t, (rows, t.shape[1]))
         for begin in range(0, rows, block):
@@ -56,6 +55,18 @@ class NarrowMap:
             )
             torch.mm(self._activate(part), self.read, out=read[begin:end])
         return self.f.adjacency.matmul(read)
+
+    def guess(self, start: Tensor, steps: Tensor) -> Tensor:
+        """States near the fixed point of f, ``n x d``.
+
+        Args:
+            start: S, ``2d x r``.
+            steps: The matrix of each step, ``steps x 2r x r``.
+        """
+        t, previous = first_coordinates(self.f, start), None
+        for matrix in steps:
+            t, previous = stepped(t, self.image(t), previous, matrix), t
+        return self.states(t)
 
 
 def first_coordinates(f: EquilibriumMap, start: Tensor) -> Tensor:
@@ -69,19 +80,3 @@ def stepped(t: Tensor, image: Tensor, previous: Tensor | None, matrix: Tensor) -
     narrow = t.shape[1]
     result = torch.addmm(image, image - t, matrix[:narrow])
     return result if previous is None else result.addmm_(t - previous, matrix[narrow:])
-
-
-def narrow_guess(f: EquilibriumMap, basis: Tensor, start: Tensor, steps: Tensor) -> Tensor:
-    """States near the fixed point of ``f``, after a few steps of its narrow stand-in, ``n x d``.
-
-    Args:
-        f: The map.
-        basis: V, ``d x r``.
-        start: S, ``2d x r``.
-        steps: The matrix of each step, ``steps x 2r x r``.
-    """
-    narrow, previous = NarrowMap(f, basis), None
-    t = first_coordinates(f, start)
-    for matrix in steps:
-        t, previous = stepped(t, narrow.image(t), previous, matrix), t
-    return narrow.states(t)
