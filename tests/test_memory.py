@@ -6,7 +6,7 @@ import threading
 
 import torch
 
-from ignn_solver.memory import Pool, Scratch
+from ignn_solver.memory import POOL, Pool, Scratch, release
 
 
 def test_scratch_is_kept_while_it_fits():
@@ -35,17 +35,48 @@ def test_scratch_is_not_copied():
 
 
 def test_a_pool_gives_out_only_what_nobody_holds():
-    pool = Pool(torch.empty(5, 2))
-    one, two = pool.take(), pool.take()
+    pool, x = Pool(), torch.empty(5, 2)
+    one, two = pool.like(x), pool.like(x)
     assert one.data_ptr() != two.data_ptr()
     place = one.data_ptr()
     held = (one,)
     del one
-    assert pool.take().data_ptr() not in (place, two.data_ptr())
+    assert pool.like(x).data_ptr() not in (place, two.data_ptr())
     del held
-    again = [pool.take(), pool.take()]
+    again = [pool.like(x), pool.like(x)]
     assert place in {x.data_ptr() for x in again}
     assert len({x.data_ptr() for x in (*again, two)}) == 3
+
+
+def test_a_pool_never_gives_out_again_what_it_let_go():
+    pool, x = Pool(), torch.empty(5, 2)
+    given = pool.like(x)
+    view = given.view(10)
+    pool.let_go(view)
+    del given
+    assert all(pool.like(x).data_ptr() != view.data_ptr() for _ in range(3))
+
+
+def test_a_pool_keeps_one_shape_and_so_many_bytes():
+    pool, x = Pool(most=2 * 40), torch.empty(5, 2)
+    held = [pool.like(x) for _ in range(4)]
+    assert len({one.data_ptr() for one in held}) == 4
+    assert len(pool._arrays) == 2
+    pool.like(torch.empty(3, 2, dtype=torch.float64))
+    assert [array.shape for array, _ in pool._arrays] == [(3, 2)]
+    assert pool.like(x).is_contiguous()
+    release()
+    assert POOL._arrays == []
+
+
+def test_every_thread_has_its_own_pool():
+    pool, x, found = Pool(), torch.empty(4), []
+    place = pool.like(x).data_ptr()
+    thread = threading.Thread(target=lambda: found.append(pool.like(x)))
+    thread.start()
+    thread.join()
+    assert found[0].data_ptr() != place
+    assert pool.like(x).data_ptr() == place
 
 
 def test_scratch_made_in_inference_mode_serves_outside_of_it():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -11,10 +11,14 @@ from torch import Tensor
 from . import kernels
 from .adjacency import Adjacency
 from .errors import InputError
-from .memory import Scratch
+from .memory import POOL, Scratch
 
 if TYPE_CHECKING:
     from .ordering import Order
+
+
+#: Holds ``z @ W`` during one evaluation.
+PROJECTED = Scratch()
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,6 @@ class EquilibriumMap:
     contraction: Contraction
     activation: str = "relu"
     features: Tensor | None = None
-    _scratch: Scratch = field(default_factory=Scratch, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_activation(self.activation)
@@ -152,7 +155,7 @@ class EquilibriumMap:
         """``f(z)`` and the squared row norms of ``f(z) - z`` and ``f(z)``, without gradients."""
         with torch.no_grad():
             matrix = self.adjacency.matrix
-            projected = torch.mm(z, self.weight, out=self._scratch.like(z))
+            projected = torch.mm(z, self.weight, out=PROJECTED.like(z))
             return Evaluation(
                 *kernels.evaluate(matrix, projected, self.bias, z, self.activation, None, out)
             )
@@ -172,7 +175,7 @@ class EquilibriumMap:
 
     def reordered(self, order: Order) -> EquilibriumMap:
         """The same map with its nodes in another order; without the features it was made from."""
-        bias = self.bias.detach()[order.nodes]
+        bias = _turned(self.bias.detach(), order)
         weight = self.weight.detach()
         return EquilibriumMap(order.adjacency, weight, bias, self.contraction, self.activation)
 
@@ -208,11 +211,10 @@ class AdjointMap:
     bias: Tensor
     scale: Tensor
     contraction: Contraction
-    _scratch: Scratch = field(default_factory=Scratch, init=False, repr=False, compare=False)
 
     def reordered(self, order: Order) -> AdjointMap:
         """The same map with its nodes in another order."""
-        bias, scale = self.bias[order.nodes], self.scale[order.nodes]
+        bias, scale = _turned(self.bias, order), _turned(self.scale, order)
         return AdjointMap(order.adjacency, self.weight, bias, scale, self.contraction)
 
     def start(self) -> Tensor:
@@ -230,5 +232,10 @@ class AdjointMap:
     def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
         """The map at ``z`` and the squared row norms of its residual and its value."""
         matrix = self.adjacency.matrix
-        projected = torch.mm(z, self.weight, out=self._scratch.like(z))
+        projected = torch.mm(z, self.weight, out=PROJECTED.like(z))
         return Evaluation(*kernels.evaluate(matrix, projected, self.bias, z, None, self.scale, out))
+
+
+def _turned(rows: Tensor, order: Order) -> Tensor:
+    with torch.no_grad():
+        return torch.index_select(rows, 0, order.nodes, out=POOL.like(rows))

@@ -8,7 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .equilibrium import Evaluation, FixedPointMap
+from .equilibrium import EquilibriumMap, Evaluation, FixedPointMap
+from .memory import POOL
+from .rough import RoughMap
 from .safeguard import Safeguard
 from .sweeping import SweepMap
 
@@ -28,6 +30,9 @@ class Loop:
         guard: Watches the proposed steps, or ``None``.
         sweeps: The map to step with instead of f, or ``None``. Then f itself is evaluated for the graphs for
             which that is expected to be the last evaluation; a graph is done only by a residual of f.
+        rough: How many evaluations after the first are rough ones (:class:`RoughMap`); no graph is done by one
+            of these either.
+        observed: Whether somebody sees the values on the way.
 
     Attributes:
         residuals: Lowest relative residual of each graph so far.
@@ -39,9 +44,15 @@ class Loop:
     """
 
     def __init__(
-        self, f: FixedPointMap, tol: float, guard: Safeguard | None, sweeps: SweepMap | None = None
+        self,
+        f: FixedPointMap,
+        tol: float,
+        guard: Safeguard | None,
+        sweeps: SweepMap | None = None,
+        rough: int = 0,
+        observed: bool = False,
     ) -> None:
-        self.f, self.tol, self.guard, self.sweeps = f, tol, guard, sweeps
+        self.f, self.tol, self.guard, self.sweeps, self.rough = f, tol, guard, sweeps, rough
         self.adjacency = f.adjacency
         graphs = self.adjacency.num_graphs
         self.residuals = np.full(graphs, np.inf)
@@ -54,12 +65,19 @@ class Loop:
         self._kept: Evaluation | None = None
         self._kept_of_f = np.zeros(graphs, dtype=bool)
         self._floor = np.zeros(graphs)
+        self.observed = observed
         self._buffers: list[Tensor] = []
+        self._around: RoughMap | None = None
 
     @property
     def done(self) -> bool:
         """Whether every graph has stopped."""
         return not self.active.any()
+
+    @property
+    def exact(self) -> bool:
+        """Whether the last evaluation was none of the rough ones."""
+        return not 1 < len(self.trace) <= 1 + self.rough
 
     @property
     def best(self) -> Evaluation:
@@ -115,7 +133,7 @@ class Loop:
         """Evaluate f for the graphs in ``of_f``, and sweep the others; who stopped goes with the rest."""
         spare = self._spare(z)
         if self.sweeps is None:
-            return self.f.evaluate(z, spare)
+            return self._plain(z, spare, bool(of_f.all()))
         wanted = of_f[self.active]
         if wanted.all():
             return self.sweeps.measure(z, spare)
@@ -123,6 +141,17 @@ class Loop:
             return self.sweeps.evaluate(z, spare)
         # Both are needed: what one graph gets must not depend on when its batch-mates end.
         return self._chosen(of_f, self.sweeps.measure(z), self.sweeps.evaluate(z, spare))
+
+    def _plain(self, z: Tensor, spare: Tensor, of_f: bool) -> Evaluation:
+        """Evaluate f, or roughly f around the first point."""
+        if not of_f and self._around is not None:
+            return self._around.evaluate(z, spare)
+        if self.rough and not self.trace:
+            assert isinstance(self.f, EquilibriumMap)
+            self._around = RoughMap(self.f, z, spare)
+            return self._around.at_base
+        self._around = None
+        return self.f.evaluate(z, spare)
 
     def _chosen(self, graphs: np.ndarray, first: Evaluation, second: Evaluation) -> Evaluation:
         """``first`` for these graphs, ``second`` for the others."""
@@ -135,7 +164,9 @@ class Loop:
 
     def _ending(self, last: bool) -> np.ndarray:
         """The graphs whose next residual is one of f: those that meet the tolerance if it falls as it did last."""
-        if self.sweeps is None or last:
+        if last or 1 <= len(self.trace) <= self.rough:
+            return np.full_like(self.active, last)
+        if self.sweeps is None:
             return np.ones_like(self.active)
         if len(self.trace) < 2:
             return np.zeros_like(self.active)
@@ -169,6 +200,12 @@ class Loop:
         for buffer in self._buffers:
             if buffer.untyped_storage().data_ptr() not in in_use:
                 return buffer
-        buffer = torch.empty_like(self.f.bias, memory_format=torch.contiguous_format)
+        like = self.f.bias
+        # An observer may keep what it sees, and views of it.
+        buffer = (
+            torch.empty(like.shape, dtype=like.dtype, device=like.device)
+            if self.observed
+            else POOL.like(like)
+        )
         self._buffers.append(buffer)
         return buffer

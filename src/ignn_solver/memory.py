@@ -21,10 +21,16 @@ def block_rows(x: Tensor, width: int) -> int:
     return max(1, min(rows, _BLOCK_BYTES // (width * x.element_size())))
 
 
+_scratches: weakref.WeakSet[Scratch] = weakref.WeakSet()
+
+
 class Scratch(threading.local):
     """One array for intermediate results; every thread has its own. Copies and pickles are empty."""
 
     _array: Tensor | None = None
+
+    def __init__(self) -> None:
+        _scratches.add(self)
 
     def like(self, x: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
         """The array, with the type and device of ``x`` and its shape or another; its content is whatever it was."""
@@ -45,30 +51,59 @@ class Scratch(threading.local):
         return Scratch, ()
 
 
-class Pool:
-    """Arrays like a given one; one that nobody holds any more is given out again.
+class Pool(threading.local):
+    """Arrays that outlive a solve, so that the next one finds its pages mapped; every thread has its own.
 
-    What is given out counts as held for as long as the tensor object itself lives: do not keep a mere view
-    of it.
+    An array counts as held for as long as the tensor object that was given out lives: do not keep a mere view of
+    it. What leaves this library goes through :meth:`let_go`. Arrays of one shape are kept, that of the
+    latest, and no more than ``most`` bytes of them: beyond that, arrays are fresh and nobody's.
 
     Args:
-        like: Gives shape, type and device.
+        most: How many bytes to keep.
     """
 
-    def __init__(self, like: Tensor) -> None:
-        self._like = like
+    def __init__(self, most: int = 2**31) -> None:
+        self.most = most
         self._arrays: list[tuple[Tensor, weakref.ref[Tensor]]] = []
 
-    def take(self) -> Tensor:
-        """An array that nobody holds; its content is whatever it was."""
+    def like(self, x: Tensor) -> Tensor:
+        """An array that nobody holds, contiguous and with the shape, type and device of ``x``; with any content."""
+        # An array of another shape that is still held is forgotten: whoever holds it keeps it alive.
+        self._arrays = [(array, given) for array, given in self._arrays if _alike(array, x)]
         for position, (array, given) in enumerate(self._arrays):
             if given() is None:
                 return self._give(position, array)
-        array = torch.empty_like(self._like, memory_format=torch.contiguous_format)
+        # An array made in inference mode could not be written outside of it.
+        with torch.inference_mode(False):
+            array = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        if (len(self._arrays) + 1) * array.nbytes > self.most:
+            return array
         self._arrays.append((array, weakref.ref(array)))
         return self._give(len(self._arrays) - 1, array)
+
+    def let_go(self, x: Tensor) -> None:
+        """Never give out again the memory that ``x`` is in: somebody else may keep views of it."""
+        place = x.untyped_storage().data_ptr()
+        self._arrays = [
+            pair for pair in self._arrays if pair[0].untyped_storage().data_ptr() != place
+        ]
 
     def _give(self, position: int, array: Tensor) -> Tensor:
         given = array.detach()
         self._arrays[position] = (array, weakref.ref(given))
         return given
+
+
+def _alike(array: Tensor, x: Tensor) -> bool:
+    return array.shape == x.shape and array.dtype == x.dtype and array.device == x.device
+
+
+#: What every solve takes its large arrays from.
+POOL = Pool()
+
+
+def release() -> None:
+    """Give the memory that solves of this thread keep for the next one back to the system."""
+    POOL._arrays.clear()
+    for scratch in _scratches:
+        scratch._array = None

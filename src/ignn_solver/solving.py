@@ -15,6 +15,8 @@ from torch import Tensor
 from .equilibrium import AdjointMap, EquilibriumMap, Evaluation, FixedPointMap
 from .errors import InputError
 from .loop import Loop
+from .memory import POOL
+from .rough import pays
 from .safeguard import Safeguard
 from .sweeping import SweepMap
 
@@ -52,7 +54,9 @@ class Solver(Protocol):
     ``fz``: a state that needs them later keeps a copy.
 
     A solver with an attribute ``base = "sweep"`` sees sweeps in place (:class:`SweepMap`) in the place of
-    evaluations of f; the last evaluation is one of f itself all the same.
+    evaluations of f; the last evaluation is one of f itself all the same. So it is for a solver with a
+    method ``rough_evaluations``, which says from the tolerance how many evaluations after the first may round to
+    bfloat16 (:class:`RoughMap`): where that is faster, and the start is the solver's own, they do.
     """
 
     @property
@@ -160,8 +164,9 @@ def solve(
         max_evals: Stop after this many evaluations of f.
         on_failure: ``"raise"``, ``"warn"`` or ``"return"`` when the tolerance is not reached.
         safeguard: Override the solver's own choice.
-        observer: Called after each evaluation with their number and the best ``Evaluation`` so far,
-            which is what the solve would return; the solve stops as converged when it returns true.
+        observer: Called after each evaluation of f, but not after a rough one, with their number and the best
+            ``Evaluation`` so far, which is what the solve would return; the solve stops as converged when it
+            returns true.
 
     Returns:
         The best iterate with its status, residual, evaluations and trace.
@@ -204,7 +209,8 @@ def _solved(
     """The loop itself."""
     watch = solver.safeguard if safeguard is None else safeguard
     guard = Safeguard(f) if watch else None
-    loop = Loop(f, tol, guard, _sweeps(f, solver))
+    rough = _rough(f, solver, tol) if z0 is None else 0
+    loop = Loop(f, tol, guard, _sweeps(f, solver), rough, observed=observer is not None)
     spent = 0
     if z0 is None:
         z, spent = solver.initial(f)
@@ -214,7 +220,7 @@ def _solved(
     while True:
         spent += 1
         fz = loop.evaluate(z, spent, last=spent >= max_evals)
-        if observer is not None and observer(spent, loop.best):
+        if observer is not None and loop.exact and observer(spent, loop.best):
             loop.accept_all()
         if loop.done or spent >= max_evals:
             break
@@ -224,6 +230,17 @@ def _solved(
         if guard is not None:
             z = guard.guarded(z)
     return _solution(loop)
+
+
+def _rough(f: FixedPointMap, solver: Solver, tol: float) -> int:
+    """How many evaluations after the first to make rough ones."""
+    wanted = getattr(solver, "rough_evaluations", None)
+    if wanted is None or not isinstance(f, EquilibriumMap) or not pays(f.bias):
+        return 0
+    # Small graphs of a batch end at their own times, which a rough evaluation would hide.
+    if f.adjacency.num_graphs > 1:
+        return 0
+    return int(wanted(tol))
 
 
 def _sweeps(f: FixedPointMap, solver: Solver) -> SweepMap | None:
@@ -244,6 +261,7 @@ def _solution(loop: Loop) -> Solution:
             statuses.append(Status.CONVERGED)
         else:
             statuses.append(Status.MAX_EVALS if finite else Status.NON_FINITE)
+    POOL.let_go(loop.best.value)
     rejected = np.zeros_like(loop.evals) if loop.guard is None else loop.guard.rejected
     return Solution(
         value=loop.best.value,

@@ -40,3 +40,17 @@ def test_every_row_is_finished_once():
     out = torch.empty_like(z)
     found = kernels.mix(z, image, previous, left, right, out, lambda part: part.add_(1))
     assert torch.equal(found, raw + 1)
+
+
+@pytest.mark.parametrize("momentum", [True, False])
+@pytest.mark.parametrize(("rows", "width", "rank"), [(1, 1, 1), (300, 7, 2), (513, 16, 0)])
+def test_matrices_in_bfloat16_round_the_correction_alone(rows, width, rank, momentum):
+    z, previous = torch.randn(2, rows, width).unbind()
+    image = z + 1e-3 * torch.randn(rows, width)
+    previous = z + 1e-3 * previous
+    left = torch.randn((1 + momentum) * width, rank or width)
+    right = torch.randn(rank, width)
+    exact = kernels.mix(z, image, previous, left, right, torch.empty_like(z))
+    rough = kernels.mix(z, image, previous, left.bfloat16(), right.bfloat16(), torch.empty_like(z))
+    assert (rough - exact).norm() <= 0.02 * (exact - image).norm() + 1e-6 * image.norm()
+    assert rough.dtype == torch.float32

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from .. import solvers
 from ..nn.prediction import Proof, predict_nodes
+from ..solvers.learned import Learned
 from ..solving import Solver, solve
 from . import peers
 from .problem import Observe, Problem
@@ -54,7 +55,7 @@ def ours(problem: Problem, name: str, solver: Solver) -> Contender:
 
         solution = solve(
             problem.f,
-            solver,
+            solver if observe is None or not isinstance(solver, Learned) else solver.precise(),
             tol=problem.tol if max_evals is None else 0.0,
             max_evals=max_evals or _MAX_EVALS,
             on_failure="return",

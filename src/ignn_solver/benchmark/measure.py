@@ -158,13 +158,12 @@ def _evals_to_accuracy(problem: Problem, one: Contender) -> int | None:
     if not one.limited or problem.exact_accuracy is None:
         return None
     accuracies: list[float | None] = []
-    first = 0
+    counts: list[int] = []
 
     def observe(spent: int, value: torch.Tensor) -> None:
-        nonlocal first
-        first = first or spent
+        counts.append(spent)
         accuracies.append(problem.accuracy(value))
 
     one.run(None, observe)
     settled = problem.settled(accuracies)
-    return None if settled is None else first + settled - 1
+    return None if settled is None else counts[settled - 1]

@@ -13,7 +13,7 @@ STATES = {
     "sweep": 6,
     "anderson": 20,
     "broyden": 36,
-    "learned": 11,
+    "learned": 13,
     "learned-certified": 22,
     "learned-paper": 30,
     "ignn-published": 9,

@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from ..memory import release
+
 
 def interleaved(
     calls: Mapping[str, Callable[[], Any]],
@@ -55,6 +57,8 @@ def peak_bytes(call: Callable[[], Any]) -> int:
     """The most memory, in bytes, that torch had allocated for this call at once."""
     from torch.profiler import ProfilerActivity, profile
 
+    # What is kept from call to call counts as well.
+    release()
     with (
         _silent_stderr(),
         profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler,

@@ -21,10 +21,18 @@ if TYPE_CHECKING:
     from ..sparse import SparseMatrix
 
 try:
-    from . import compiled, compiled_bounds, compiled_guess, compiled_margins, compiled_sweep
+    from . import (
+        compiled,
+        compiled_bounds,
+        compiled_guess,
+        compiled_margins,
+        compiled_mix,
+        compiled_sweep,
+    )
 except ImportError:  # numba is an extra
     compiled = compiled_sweep = None  # type: ignore[assignment]
     compiled_bounds = compiled_guess = compiled_margins = None  # type: ignore[assignment]
+    compiled_mix = None  # type: ignore[assignment]
 
 _FEW_COLUMNS = 16
 ACTIVATIONS = ("relu", "tanh", "sigmoid")
@@ -67,24 +75,40 @@ def evaluate(
     activation: str | None = None,
     scale: Tensor | None = None,
     out: Tensor | None = None,
+    inputs: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Evaluate ``y = act(matrix @ projected + bias)`` and measure the residual ``y - z`` in one pass.
 
     Args:
         matrix: Sparse ``n x n``.
-        projected: ``z @ W``, ``n x d``.
+        projected: ``z @ W``, ``n x d``; may be bfloat16.
         bias: ``n x d``.
         z: The point ``projected`` was made from, ``n x d``.
         activation: One of ``ACTIVATIONS``.
         scale: Instead of an activation: ``y = scale * (matrix @ projected + bias)``, ``n x d``.
         out: Where to put ``y``.
+        inputs: Where to put ``matrix @ projected + bias``, contiguous.
 
     Returns:
         ``y`` and, per row, the squared norms of ``y - z`` and of ``y``.
     """
     if use_compiled(z):
-        return compiled.evaluate(matrix, projected, bias, z, activation, scale, out)
-    return plain.evaluate(matrix, projected, bias, z, activation, scale, out)
+        return compiled.evaluate(matrix, projected, bias, z, activation, scale, out, inputs)
+    projected = projected.to(z.dtype)
+    return plain.evaluate(matrix, projected, bias, z, activation, scale, out, inputs)
+
+
+def differences(x: Tensor, y: Tensor, out: Tensor) -> None:
+    """Put ``x - y`` into ``out``, bfloat16; all ``n x d``."""
+    if use_compiled(x):
+        compiled_mix.differences(x, y, out)
+    else:
+        torch.sub(x, y, out=out)
+
+
+def activate_(x: Tensor, activation: str) -> Tensor:
+    """The activation of ``x``, in place."""
+    return plain.activate(x, activation, None)
 
 
 def sweep(

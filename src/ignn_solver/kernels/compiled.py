@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numba
+import numpy as np
 import torch
 from numba import prange
 from torch import Tensor
@@ -30,13 +31,28 @@ def _spmm(rowptr, col, value, x, out, splits, ahead):  # type: ignore[no-untyped
 
 @numba.njit(**_FLAGS)
 def _evaluate(  # type: ignore[no-untyped-def]
-    rowptr, col, value, projected, bias, z, out, residual_sq, value_sq, splits, code, scale, ahead
+    rowptr,
+    col,
+    value,
+    projected,
+    bias,
+    z,
+    out,
+    inputs,
+    residual_sq,
+    value_sq,
+    splits,
+    code,
+    scale,
+    ahead,
 ):
     for part in prange(splits.shape[0] - 1):
         for i in range(splits[part], splits[part + 1]):
             row = out[i]
             row[:] = bias[i]
             gather(row, projected, col, value, rowptr[i], rowptr[i + 1], 0, 0, 0, 0, ahead)
+            if inputs.shape[0] > 0:
+                inputs[i] = row
             residual_sq[i], value_sq[i] = finish(row, z[i], scale[i], code)
 
 
@@ -51,6 +67,11 @@ def _row_squares(x, out):  # type: ignore[no-untyped-def]
 
 def _threads() -> None:
     numba.set_num_threads(max(1, min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)))
+
+
+def as_numpy(x: Tensor) -> np.ndarray:
+    """The numbers of ``x``, not copied; of bfloat16, which numpy lacks, their bits."""
+    return x.view(torch.uint16).numpy() if x.dtype == torch.bfloat16 else x.numpy()
 
 
 def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
@@ -80,6 +101,7 @@ def evaluate(
     activation: str | None,
     scale: Tensor | None,
     out: Tensor | None,
+    inputs: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``y = act(matrix @ projected + bias)`` with the squared row norms of ``y - z`` and ``y``."""
     _threads()
@@ -90,9 +112,10 @@ def evaluate(
     factor = bias if scale is None else scale.contiguous()
     residual_sq, value_sq = z.new_empty(2, z.shape[0])
     rowptr, col, value = matrix.arrays
-    given = projected.numpy()
+    given = as_numpy(projected)
+    kept = z.new_empty(0, z.shape[1]) if inputs is None else inputs
     _evaluate(
-        rowptr, col, value, given, bias.numpy(), z.numpy(), out.numpy(), residual_sq.numpy(),
-        value_sq.numpy(), matrix.splits, code, factor.numpy(), fetch_ahead(given),
+        rowptr, col, value, given, bias.numpy(), z.numpy(), out.numpy(), kept.numpy(),
+        residual_sq.numpy(), value_sq.numpy(), matrix.splits, code, factor.numpy(), fetch_ahead(given),
     )  # fmt: skip
     return out, residual_sq, value_sq

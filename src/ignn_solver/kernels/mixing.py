@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..memory import Scratch, block_rows
 
-_gathered, _mixed = Scratch(), Scratch()
+_gathered, _mixed, _corrections = Scratch(), Scratch(), Scratch()
 
 
 def mix(
@@ -23,6 +23,9 @@ def mix(
 ) -> Tensor:
     """The step ``image + [image - z, z - previous] @ left @ right`` of a learned solver.
 
+    Matrices in bfloat16 make the products in bfloat16: what is rounded is only the correction, which shrinks with
+    the residual.
+
     Args:
         z: The point, ``n x d``.
         image: Its image, ``n x d``.
@@ -32,22 +35,57 @@ def mix(
         out: Where to put it; not the memory of any of the others.
         finish: Called with each block of rows of the result, to change it in place.
     """
-    (rows, width), regressors = z.shape, left.shape[0]
+    rows, regressors = z.shape[0], left.shape[0]
     block = block_rows(z, regressors)
-    gathered = _gathered.like(z, (block, regressors))
-    mixed = _mixed.like(z, (block, left.shape[1]))
+    gathered = _gathered.like(left, (block, regressors))
+    mixed = _mixed.like(left, (block, left.shape[1]))
+    step = _step if left.dtype == z.dtype else _rough_step
     for begin in range(0, rows, block):
-        end = min(begin + block, rows)
-        count = end - begin
-        part, put = gathered[:count], out[begin:end]
-        torch.sub(image[begin:end], z[begin:end], out=part[:, :width])
-        if regressors > width:
-            torch.sub(z[begin:end], previous[begin:end], out=part[:, width:])
-        if right.shape[0] == 0:
-            torch.addmm(image[begin:end], part, left, out=put)
-        else:
-            torch.mm(part, left, out=mixed[:count])
-            torch.addmm(image[begin:end], mixed[:count], right, out=put)
+        some = slice(begin, min(begin + block, rows))
+        count = some.stop - begin
+        step(
+            z[some], image[some], previous[some], left, right, out[some],
+            gathered[:count], mixed[:count],
+        )  # fmt: skip
         if finish is not None:
-            finish(put)
+            finish(out[some])
     return out
+
+
+def _step(
+    z: Tensor,
+    image: Tensor,
+    previous: Tensor,
+    left: Tensor,
+    right: Tensor,
+    out: Tensor,
+    gathered: Tensor,
+    mixed: Tensor,
+) -> None:
+    width = z.shape[1]
+    torch.sub(image, z, out=gathered[:, :width])
+    if gathered.shape[1] > width:
+        torch.sub(z, previous, out=gathered[:, width:])
+    if right.shape[0] == 0:
+        torch.addmm(image, gathered, left, out=out)
+    else:
+        torch.addmm(image, torch.mm(gathered, left, out=mixed), right, out=out)
+
+
+def _rough_step(
+    z: Tensor,
+    image: Tensor,
+    previous: Tensor,
+    left: Tensor,
+    right: Tensor,
+    out: Tensor,
+    gathered: Tensor,
+    mixed: Tensor,
+) -> None:
+    from . import compiled_mix
+
+    compiled_mix.regressors(image, z, previous, gathered)
+    correction = torch.mm(gathered, left, out=mixed)
+    if right.shape[0] > 0:
+        correction = torch.mm(mixed, right, out=_corrections.like(right, tuple(z.shape)))
+    compiled_mix.add(image, correction, out)

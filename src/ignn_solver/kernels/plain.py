@@ -35,9 +35,13 @@ def evaluate(
     activation: str | None,
     scale: Tensor | None,
     out: Tensor | None,
+    inputs: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """``y = act(matrix @ projected + bias)`` with the squared row norms of ``y - z`` and ``y``."""
-    y = activate(spmm(matrix, projected).add_(bias), activation, scale)
+    y = spmm(matrix, projected).add_(bias)
+    if inputs is not None:
+        inputs.copy_(y)
+    y = activate(y, activation, scale)
     if out is not None:
         y = out.copy_(y)
     return y, (y - z).square_().sum(-1), torch.linalg.vecdot(y, y)

@@ -53,6 +53,33 @@ def _prefetch(typingctx, array, row, column):  # type: ignore[no-untyped-def]
     return types.void(array, types.intp, types.intp), codegen
 
 
+@intrinsic
+def widened(typingctx, number):  # type: ignore[no-untyped-def]
+    """A number as it is; or, of the 16 bits of a bfloat16, the float32."""
+    if isinstance(number, types.Float):
+        return number(number), lambda context, builder, signature, arguments: arguments[0]
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        bits = builder.zext(arguments[0], ir.IntType(32))
+        return builder.bitcast(builder.shl(bits, ir.IntType(32)(16)), ir.FloatType())
+
+    return types.float32(types.uint16), codegen
+
+
+@intrinsic
+def rounded(typingctx, number):  # type: ignore[no-untyped-def]
+    """The 16 bits of the bfloat16 nearest to a float32; of two as near, the even one."""
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        integer = ir.IntType(32)
+        bits = builder.bitcast(arguments[0], integer)
+        odd = builder.and_(builder.lshr(bits, integer(16)), integer(1))
+        bits = builder.add(bits, builder.add(odd, integer(0x7FFF)))
+        return builder.trunc(builder.lshr(bits, integer(16)), ir.IntType(16))
+
+    return types.uint16(types.float32), codegen
+
+
 @numba.njit(**SERIAL)
 def _fetch(x, row):  # type: ignore[no-untyped-def]
     for column in range(0, x.shape[1], 64 // x.itemsize):
@@ -66,7 +93,7 @@ def gather(  # type: ignore[no-untyped-def]
     """Add ``value[e] * x[col[e]]`` to ``row`` for every edge e from ``edge`` to ``end``.
 
     Row j of the gathered matrix lies at ``new + j`` in ``x`` for j from ``first`` to ``begin``, and at
-    ``old + j`` elsewhere.
+    ``old + j`` elsewhere. A ``x`` of 16-bit integers holds bfloat16.
     """
     width = row.shape[0]
     last = col.shape[0] - 1
@@ -88,9 +115,11 @@ def gather(  # type: ignore[no-untyped-def]
         v0, v1, v2, v3 = value[e], value[e + 1], value[e + 2], value[e + 3]
         v4, v5, v6, v7 = value[e + 4], value[e + 5], value[e + 6], value[e + 7]
         for c in range(width):
-            low = (v0 * x0[c] + v1 * x1[c]) + (v2 * x2[c] + v3 * x3[c])
-            high = (v4 * x4[c] + v5 * x5[c]) + (v6 * x6[c] + v7 * x7[c])
-            row[c] += low + high
+            first_two = v0 * widened(x0[c]) + v1 * widened(x1[c])
+            next_two = v2 * widened(x2[c]) + v3 * widened(x3[c])
+            third_two = v4 * widened(x4[c]) + v5 * widened(x5[c])
+            last_two = v6 * widened(x6[c]) + v7 * widened(x7[c])
+            row[c] += (first_two + next_two) + (third_two + last_two)
         e += 8
     while e + 2 <= end:
         if ahead > 0:
@@ -100,13 +129,13 @@ def gather(  # type: ignore[no-untyped-def]
         x1 = x[_place(col[e + 1], first, begin, new, old)]
         v0, v1 = value[e], value[e + 1]
         for c in range(width):
-            row[c] += v0 * x0[c] + v1 * x1[c]
+            row[c] += v0 * widened(x0[c]) + v1 * widened(x1[c])
         e += 2
     if e < end:
         x0 = x[_place(col[e], first, begin, new, old)]
         v0 = value[e]
         for c in range(width):
-            row[c] += v0 * x0[c]
+            row[c] += v0 * widened(x0[c])
 
 
 @numba.njit(**SERIAL)

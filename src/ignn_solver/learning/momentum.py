@@ -10,7 +10,8 @@ from torch import Tensor
 from .. import kernels
 from ..equilibrium import EquilibriumMap, FeatureMap
 from ..errors import InputError
-from ..memory import Pool
+from ..memory import POOL
+from ..rough import pays
 from ..solvers.learned import Learned
 from ..sweeping import SweepMap
 from .least_squares import LeastSquares, sampled_rows
@@ -21,6 +22,10 @@ from .polynomials import fit_polynomials
 _WHOLE_WIDTH, _RANK = 64, 32
 #: What an entry of A costs beside a multiplication in a dense product: its row is fetched from memory.
 _ENTRY = 4
+#: What it costs to read and write a number of the states while their neighbours are gathered.
+_STREAM = 24
+#: What a multiplication costs in a product in bfloat16.
+_ROUGH = 0.4
 #: Products with fewer columns take as long as with so many.
 _VECTOR = 16
 #: A start whose error is so many times that of another is not worth fitting steps to.
@@ -86,7 +91,7 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
         if chosen is not None and found.error > _MUCH_WORSE * chosen[1].error:
             continue
         steps = _Steps(base, solution, rows, found.states, rank, options.ridge)
-        while steps.residual > options.tol and len(steps.lefts) < options.steps:
+        while not steps.reached(options.tol) and len(steps.lefts) < options.steps:
             steps.advance()
         cost = _solve_cost(f, found, steps)
         if chosen is None or cost < chosen[0]:
@@ -110,6 +115,7 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
             "rank": rank,
             "narrow": options.narrow,
             "base": options.base,
+            "residuals": steps.residuals,
         },
     )
 
@@ -118,7 +124,7 @@ class _Steps:
     """The steps fitted so far, and where they have led.
 
     Attributes:
-        residual: Relative residual at the last point that was evaluated.
+        residuals: Relative residual at each point that was evaluated.
         lefts: Left factors, or whole matrices.
         rights: Right factors.
     """
@@ -129,45 +135,51 @@ class _Steps:
         self.f, self.rows, self.rank, self.ridge = f, rows, rank, ridge
         self._target = solution[rows]
         self._z = self._previous = start
-        self._pool = Pool(start)
-        self.residual = torch.inf
+        self.residuals: list[float] = []
         self.lefts: list[Tensor] = []
         self.rights: list[Tensor] = []
+
+    def reached(self, tol: float) -> bool:
+        """Whether the last point that was evaluated meets the tolerance."""
+        return bool(self.residuals) and self.residuals[-1] <= tol
 
     def advance(self) -> None:
         """Fit one more step, and take it."""
         z, previous, rows = self._z, self._previous, self.rows
         evaluation = self.f.evaluate(z)
         fz = evaluation.value
-        self.residual = float((evaluation.residual_sq.sum() / evaluation.value_sq.sum()).sqrt())
+        relative = (evaluation.residual_sq.sum() / evaluation.value_sq.sum()).sqrt()
+        self.residuals.append(float(relative))
         image, point = fz[rows], z[rows]
         regressors = torch.cat([image - point, point - previous[rows]], 1)
         fit = LeastSquares(regressors, self.ridge)
         left, right = fit.factors(fit.fit(self._target - image), self.rank)
         self.lefts.append(left)
         self.rights.append(right)
-        proposed = kernels.mix(z, fz, previous, left, right, self._pool.take(), self.f.into_range_)
+        proposed = kernels.mix(z, fz, previous, left, right, POOL.like(z), self.f.into_range_)
         self._previous, self._z = z, proposed
 
 
 def _candidates(width: int, options: MomentumOptions) -> list[tuple[int, int]]:
     """Widths of the stand-in to try, and the most steps with each.
 
-    An eighth and a quarter of d, rounded up to full vectors, where that leaves them narrow; and all of d without
-    a step, which is a guess from b alone.
+    One, two and three eighths of d, rounded up to full vectors, where that leaves them narrow; and all of d
+    without a step, which is a guess from b alone.
     """
     if options.narrow is not None:
         return [(min(options.narrow, width), options.narrow_steps)]
-    widths = sorted({_VECTOR * -(-width // (share * _VECTOR)) for share in (8, 4)})
-    narrow = [(one, options.narrow_steps) for one in widths if 4 * one <= width]
+    widths = sorted({_VECTOR * -(-eighths * width // (8 * _VECTOR)) for eighths in (1, 2, 3)})
+    narrow = [(one, options.narrow_steps) for one in widths if 8 * one <= 3 * width]
     return [*narrow, (width, 0)]
 
 
 def _solve_cost(f: EquilibriumMap, found: NarrowStart, steps: _Steps) -> float:
-    """What a solve costs, in multiplications, with an entry of A counted several times."""
+    """What a solve costs, in multiplications of a large product, as measured."""
     (nodes, width), entries = f.bias.shape, f.adjacency.num_entries
     narrow, rank = found.basis.shape[1], steps.rank
-    mixing = nodes * width * (3 * rank if rank else 2 * width)
-    full = nodes * width * width + _ENTRY * entries * width + mixing + _CALLS
-    less = narrow * (2 * nodes * (width + narrow) + _ENTRY * entries) + _CALLS
-    return len(steps.lefts) * full + len(found.steps) * less + 2 * nodes * width * narrow
+    products = nodes * width * (width + (3 * rank if rank else 2 * width))
+    dense = products * (_ROUGH if pays(f.bias) else 1)
+    full = dense + _ENTRY * entries * width + _STREAM * nodes * width + _CALLS
+    small = nodes * width * narrow
+    less = 2 * small + _ENTRY * entries * narrow + _CALLS
+    return len(steps.lefts) * full + len(found.steps) * less + 3 * small

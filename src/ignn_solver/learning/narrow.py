@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..equilibrium import EquilibriumMap
-from ..solvers.narrow import NarrowMap, first_coordinates, stepped
+from ..solvers.narrow import NarrowMap, stepped
 from .least_squares import LeastSquares, gram, leading_directions
 
 #: A narrow step that leaves more than this share of the error is not worth its cost.
@@ -67,7 +67,7 @@ class NarrowFit:
         target = self._received @ basis
         start = self._start.fit(target)
         stand_in = NarrowMap(self.f, basis)
-        t, previous, matrices = first_coordinates(self.f, start), None, []
+        t, previous, matrices = stand_in.first(start), None, []
         states, error = self._judged(stand_in, t)
         for _ in range(most if narrow else 0):
             image = stand_in.image(t)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from .. import kernels
 from ..equilibrium import FeatureMap
-from ..memory import Pool
+from ..memory import POOL
 from ..solvers.learned import assemble, powers, spectral_guess
 from .least_squares import gram
 
@@ -30,7 +30,7 @@ def fit_polynomials(
     z = spectral_guess(f, base, assemble(start, stack))
     del base
     stack = powers(f, z, degree)
-    previous, found, pool = z, [], Pool(z)
+    previous, found = z, []
     for _ in range(steps):
         fz = f.evaluate(z).value
         image, point = fz[rows], z[rows]
@@ -39,7 +39,7 @@ def fit_polynomials(
         found.append(coefficients)
         whole = assemble(coefficients, stack)
         none = whole.new_empty(0, whole.shape[1])
-        proposed = kernels.mix(z, fz, previous, whole, none, pool.take(), f.into_range_)
+        proposed = kernels.mix(z, fz, previous, whole, none, POOL.like(z), f.into_range_)
         previous, z = z, proposed
     return start, torch.stack(found)
 

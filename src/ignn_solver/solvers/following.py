@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..equilibrium import FeatureMap, FixedPointMap
 from ..errors import InputError
-from ..memory import Pool
+from ..memory import POOL
 from .learned import powers
 
 #: Rows worked on at a time.
@@ -29,7 +29,6 @@ class Pair:
     proposed: Tensor | None = None
 
     def __post_init__(self) -> None:
-        self.pool = Pool(self.last)
         self.block = self.last.new_empty(_BLOCK, self.last.shape[1])
 
     def regressors(self, z: Tensor, fz: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -106,7 +105,7 @@ def corrected(
     assert state.begin is not None
     points = (fz, z, state.begin, state.last)
     plain, mixing = _of_points(1.0, scalars), _of_points(0.0, weights)
-    out = state.pool.take()
+    out = POOL.like(fz)
     # Block by block, so that the rows are read from memory once.
     for begin in range(0, fz.shape[0], _BLOCK):
         rows = [one[begin : begin + _BLOCK] for one in points]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,8 @@ from torch import Tensor
 from .. import kernels
 from ..equilibrium import AdjointMap, EquilibriumMap, FeatureMap, FixedPointMap
 from ..errors import InputError
-from ..memory import Pool
+from ..memory import POOL
+from ..rough import FLOOR, pays
 from .narrow import NarrowMap
 
 if TYPE_CHECKING:
@@ -52,7 +54,6 @@ class Momentum:
     f: FeatureMap
     previous: Tensor
     steps: list[tuple[Tensor, Tensor]]
-    pool: Pool
     count: int = 0
     proposed: Tensor | None = None
 
@@ -126,6 +127,18 @@ class Learned:
         moved: dict[str, Any] = {n: t.to(*args, **kwargs) for n, t in self.tensors().items()}
         return replace(self, **moved)
 
+    def rough_evaluations(self, tol: float) -> int:
+        """How many evaluations after the first may be rough: those that did not end the solve it was fitted on."""
+        expected = self.details.get("residuals", [])
+        if self.base != "plain" or not expected:
+            return 0
+        least = max(tol, FLOOR * expected[0])
+        return sum(1 for _ in takewhile(lambda one: one > least, expected[1:]))
+
+    def precise(self) -> Learned:
+        """The same solver, with every evaluation in full: for those who want to see each of them."""
+        return replace(self, details={**self.details, "residuals": []})
+
     def initial(self, f: FixedPointMap) -> tuple[Tensor, int]:
         """The first point, and the evaluations that the narrow steps are worth, rounded up."""
         f = self._checked(f)
@@ -144,18 +157,20 @@ class Learned:
         f = self._checked(f)
         if self._knows(f):
             steps = list(zip(self.left, self.right, strict=True))
+            if pays(z0):
+                steps = [(left.bfloat16(), right.bfloat16()) for left, right in steps]
         else:
             stack = powers(f, z0, self.spectral.shape[2] - 1)
             whole = z0.new_empty(0, self.width)
             steps = [(assemble(one, stack), whole) for one in self.spectral]
-        return Momentum(f, z0, steps, Pool(z0), proposed=z0)
+        return Momentum(f, z0, steps, proposed=z0)
 
     def step(self, z: Tensor, fz: Tensor, state: Momentum) -> tuple[Tensor, Momentum]:
         """A plain step plus the mixed residual and momentum."""
         left, right = state.steps[min(state.count, len(state.steps) - 1)]
         if state.count == 0:
             left = left[: self.width]
-        out, finish = state.pool.take(), state.f.into_range_
+        out, finish = POOL.like(z), state.f.into_range_
         proposed = kernels.mix(z, fz, state.previous, left, right, out, finish)
         # The loop reuses the memory of its images, but not that of what was proposed.
         state.previous = z if z is state.proposed else z.clone()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from .. import kernels
 from ..equilibrium import EquilibriumMap
-from ..memory import Scratch, block_rows
+from ..memory import POOL, Scratch, block_rows
 
 _states, _read = Scratch(), Scratch()
 
@@ -27,7 +28,6 @@ class NarrowMap:
         self.f = f
         self.read = f.weight @ basis
         self.write = basis.T.contiguous()
-        self._activate = getattr(torch, f"{f.activation}_")
 
     @property
     def share(self) -> float:
@@ -38,23 +38,19 @@ class NarrowMap:
 
     def states(self, t: Tensor, out: Tensor | None = None) -> Tensor:
         """The states that belong to coordinates, ``n x d``."""
-        out = torch.empty_like(self.f.bias) if out is None else out
-        return self._activate(torch.addmm(self.f.bias, t, self.write, out=out))
+        out = POOL.like(self.f.bias) if out is None else out
+        inputs = torch.addmm(self.f.bias, t, self.write, out=out)
+        return kernels.activate_(inputs, self.f.activation)
 
     def image(self, t: Tensor) -> Tensor:
         """``G(t)``, ``n x r``."""
-        rows, width = self.f.bias.shape
-        # The states of a block of rows stay in the cache between their two products.
-        block = block_rows(t, width)
-        states = _states.like(t, (block, width))
+        f, rows = self.f, self.f.bias.shape[0]
         read = _read.like(t, (rows, t.shape[1]))
-        for begin in range(0, rows, block):
-            end = min(begin + block, rows)
-            part = torch.addmm(
-                self.f.bias[begin:end], t[begin:end], self.write, out=states[: end - begin]
-            )
-            torch.mm(self._activate(part), self.read, out=read[begin:end])
-        return self.f.adjacency.matmul(read)
+        # The states of a block of rows stay in the cache between their two products.
+        for begin, end, states in _blocks(f.bias):
+            torch.addmm(f.bias[begin:end], t[begin:end], self.write, out=states)
+            torch.mm(kernels.activate_(states, f.activation), self.read, out=read[begin:end])
+        return f.adjacency.matmul(read)
 
     def guess(self, start: Tensor, steps: Tensor) -> Tensor:
         """States near the fixed point of f, ``n x d``.
@@ -63,16 +59,20 @@ class NarrowMap:
             start: S, ``2d x r``.
             steps: The matrix of each step, ``steps x 2r x r``.
         """
-        t, previous = first_coordinates(self.f, start), None
+        t, previous = self.first(start), None
         for matrix in steps:
             t, previous = stepped(t, self.image(t), previous, matrix), t
         return self.states(t)
 
-
-def first_coordinates(f: EquilibriumMap, start: Tensor) -> Tensor:
-    r"""The first coordinates :math:`[\sigma(b), b]\, S`, without a pass over the edges, ``n x r``."""
-    width = f.weight.shape[0]
-    return torch.mm(f.start(), start[:width]).addmm_(f.bias, start[width:])
+    def first(self, start: Tensor) -> Tensor:
+        r"""The first coordinates :math:`[\sigma(b), b]\, S`, without a pass over the edges, ``n x r``."""
+        f, (rows, width) = self.f, self.f.bias.shape
+        found = start.new_empty(rows, start.shape[1])
+        for begin, end, states in _blocks(f.bias):
+            part = kernels.activate_(states.copy_(f.bias[begin:end]), f.activation)
+            torch.mm(part, start[:width], out=found[begin:end])
+            found[begin:end].addmm_(f.bias[begin:end], start[width:])
+        return found
 
 
 def stepped(t: Tensor, image: Tensor, previous: Tensor | None, matrix: Tensor) -> Tensor:
@@ -80,3 +80,12 @@ def stepped(t: Tensor, image: Tensor, previous: Tensor | None, matrix: Tensor) -
     narrow = t.shape[1]
     result = torch.addmm(image, image - t, matrix[:narrow])
     return result if previous is None else result.addmm_(t - previous, matrix[narrow:])
+
+
+def _blocks(bias: Tensor) -> list[tuple[int, int, Tensor]]:
+    """Where each block of rows begins and ends, and room for its states."""
+    rows, width = bias.shape
+    block = block_rows(bias, width)
+    room = _states.like(bias, (block, width))
+    ends = [min(begin + block, rows) for begin in range(0, rows, block)]
+    return [(end - count, end, room[:count]) for end in ends for count in [(end - 1) % block + 1]]

@@ -1,0 +1,139 @@
+"""Rough evaluations: close where they claim to be, never the last word, and no trace of them in the answer."""
+
+import pytest
+import torch
+
+import ignn_solver as ig
+from ignn_solver import kernels, rough
+from ignn_solver.adjacency import Adjacency
+from ignn_solver.equilibrium import Contraction, EquilibriumMap
+from ignn_solver.learning.momentum import MomentumOptions, fit_momentum
+from ignn_solver.rough import RoughMap
+
+NODES, WIDTH = 300, 32
+
+
+@pytest.fixture(autouse=True)
+def everywhere(monkeypatch):
+    """As if every machine had the instructions and every graph were large."""
+    monkeypatch.setattr(rough, "_WORTHWHILE", 0)
+    monkeypatch.setattr(rough, "_has_instructions", lambda: True)
+
+
+def problem(batch=None, dtype=torch.float32, activation="relu"):
+    random = torch.Generator().manual_seed(0)
+    source = torch.arange(NODES).repeat(4)
+    target = (source + torch.randint(1, 40, source.shape, generator=random)) % NODES
+    if batch is not None:
+        same = batch[source] == batch[target]
+        source, target = source[same], target[same]
+    adjacency = Adjacency.from_edge_index(
+        torch.stack([source, target]), num_nodes=NODES, undirected=True, batch=batch, dtype=dtype
+    )
+    weight = 0.9 * torch.linalg.qr(torch.randn(WIDTH, WIDTH, generator=random)).Q
+    bias = torch.randn(NODES, WIDTH, generator=random)
+    return EquilibriumMap(adjacency, weight.to(dtype), bias.to(dtype), Contraction(0.9), activation)
+
+
+def fitted(f):
+    return fit_momentum(f, ig.solve(f, tol=1e-6).value, MomentumOptions(rank=8))
+
+
+@pytest.mark.parametrize("name", ["numba", "torch"])
+@pytest.mark.parametrize("activation", kernels.ACTIVATIONS)
+def test_the_error_is_a_share_of_the_change(name, activation, monkeypatch):
+    monkeypatch.setenv("IGNN_SOLVER_KERNELS", name)
+    f = problem(activation=activation)
+    base = torch.rand(NODES, WIDTH)
+    around = RoughMap(f, base)
+    for one, other in zip(around.at_base, f.evaluate(base), strict=True):
+        torch.testing.assert_close(one, other)
+    for size in (1.0, 1e-2, 1e-4):
+        change = size * torch.randn(NODES, WIDTH)
+        found, exact = around.evaluate(base + change), f.evaluate(base + change)
+        assert (found.value - exact.value).norm() <= 0.01 * change.norm() + 1e-6 * base.norm()
+        torch.testing.assert_close(found.residual_sq, exact.residual_sq, rtol=0.05, atol=1e-6)
+        torch.testing.assert_close(found.value_sq, exact.value_sq, rtol=0.05, atol=1e-6)
+
+
+def test_rough_evaluations_change_neither_the_count_nor_the_answer(monkeypatch):
+    f = problem()
+    solver = fitted(f)
+    assert solver.rough_evaluations(1e-3) > 1
+    used = []
+    once = RoughMap.evaluate
+    monkeypatch.setattr(RoughMap, "evaluate", lambda *args: used.append(args) or once(*args))
+    found = ig.solve(f, solver, tol=1e-3)
+    assert len(used) == solver.rough_evaluations(1e-3)
+    monkeypatch.setattr(rough, "_has_instructions", lambda: False)
+    exact = ig.solve(f, solver, tol=1e-3)
+    assert found.num_evals == exact.num_evals
+    assert int(found.rejected.sum()) == 0
+    torch.testing.assert_close(found.trace, exact.trace, rtol=0.05, atol=0)
+    assert (found.value - exact.value).norm() <= 1e-3 * exact.value.norm()
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-2, 1e-3, 1e-4, 1e-6])
+def test_the_residual_reported_is_one_of_f(tol):
+    f = problem()
+    found = ig.solve(f, fitted(f), tol=tol)
+    assert found.converged
+    again = f.evaluate(found.value)
+    relative = float((again.residual_sq.sum() / again.value_sq.sum()).sqrt())
+    assert relative <= 0.95 * found.residual <= 0.95 * tol
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_the_last_evaluation_is_one_of_f_however_few(most):
+    f = problem()
+    found = ig.solve(f, fitted(f), tol=0, max_evals=most, on_failure="return")
+    again = f.evaluate(found.value)
+    relative = float((again.residual_sq.sum() / again.value_sq.sum()).sqrt())
+    assert relative <= found.residual
+
+
+def test_an_observer_sees_evaluations_of_f_alone():
+    f = problem()
+    solver, seen = fitted(f), []
+
+    def look(spent, best):
+        exact = f.evaluate(best.value).value
+        seen.append((spent, float((exact - best.value).norm() / best.residual_sq.sum().sqrt())))
+        return False
+
+    charged = solver.initial(f)[1]
+    every = ig.solve(f, solver.precise(), tol=1e-3, observer=look)
+    assert len(seen) == every.num_evals - charged
+    seen.clear()
+    found = ig.solve(f, solver, tol=1e-3, observer=look)
+    assert seen[0][0] == charged + 1
+    assert len(seen) == found.num_evals - charged - solver.rough_evaluations(1e-3)
+    assert all(ratio <= 0.95 for _, ratio in seen)
+
+
+def test_where_it_would_not_pay_nothing_is_rough(monkeypatch):
+    def refuse(*args):
+        raise AssertionError("a rough evaluation")
+
+    f = problem()
+    solver = fitted(f)
+    monkeypatch.setattr(RoughMap, "__init__", refuse)
+    assert ig.solve(f, solver, z0=f.start()).converged
+    assert ig.solve(f).converged
+    batch = torch.arange(NODES) // (NODES // 3)
+    several = problem(batch)
+    assert ig.solve(several, fitted(several)).converged
+    double = problem(dtype=torch.float64)
+    assert ig.solve(double, fitted(double)).converged
+
+
+def test_an_answer_is_never_written_over():
+    f = problem()
+    solver = fitted(f)
+    view = ig.solve(f, solver, tol=1e-3).value[:5]
+    kept = view.clone()
+    other = EquilibriumMap(f.adjacency, f.weight, -f.bias, f.contraction)
+    for _ in range(3):
+        ig.solve(other, solver, tol=1e-3, on_failure="return")
+        ig.solve(other)
+    assert torch.equal(view, kept)
