@@ -16,6 +16,8 @@ from .memory import POOL, Scratch, block_rows
 FLOOR = 0.01
 #: With fewer numbers than this the conversions cost what the products save.
 _WORTHWHILE = 2**17
+#: With more numbers than this, which are a gibibyte, memory is scarcer than time: it takes one copy and a half.
+MOST = 2**28
 
 _changes, _projected = Scratch(), Scratch()
 
@@ -24,7 +26,7 @@ def pays(x: Tensor) -> bool:
     """Whether products in bfloat16 are faster than in the precision of ``x``, ``n x d``, where it lies."""
     return (
         x.dtype == torch.float32
-        and x.numel() >= _WORTHWHILE
+        and _WORTHWHILE <= x.numel() <= MOST
         and kernels.use_compiled(x)
         and _has_instructions()
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import InputError
 from ..learning.least_squares import MAX_ROWS
+from ..rough import MOST
 
 GIBIBYTE = 2**30
 
@@ -13,7 +14,7 @@ STATES = {
     "sweep": 6,
     "anderson": 20,
     "broyden": 36,
-    "learned": 13,
+    "learned": 11.5,
     "learned-certified": 22,
     "learned-paper": 30,
     "ignn-published": 9,
@@ -27,6 +28,8 @@ HALF_STATES = {"anderson": 16, "broyden": 25, "learned-paper": 22}
 _FITTED, _FITTED_ROWS = {"learned": 9, "learned-certified": 9}, 8
 #: States that do not stay in the cache are turned into a better order of the nodes, and back.
 _TURNED, _TURNED_FROM = 2, 2**25
+#: What rough evaluations of the default learned solver take, where there are any.
+_ROUGH = 1.5
 #: Bytes an entry of A takes while A is built (sorting), and afterwards (A and the edge list).
 _BUILD, _KEPT = 140, 26
 
@@ -49,6 +52,8 @@ def estimate(
     if solver in _FITTED:
         sampled = min(nodes, MAX_ROWS) / nodes
         count = max(count, _FITTED[solver] + _FITTED_ROWS * sampled)
+    if solver in _FITTED and nodes * hidden <= MOST:
+        count += _ROUGH
     count += _TURNED if state > _TURNED_FROM else 0
     if solver == "torchdeq-broyden":
         # Limited to what fits into 8 GiB: see peers.
