@@ -18,8 +18,9 @@ from .least_squares import LeastSquares, sampled_rows
 from .narrow import NarrowFit, NarrowStart
 from .polynomials import fit_polynomials
 
-#: Up to this width the matrices of the steps are whole; beyond, of this rank: more costs more than it saves.
-_WHOLE_WIDTH, _RANK = 64, 32
+#: Up to this width the matrices of the steps are whole; beyond, of one of these ranks: more costs more than it
+#: saves.
+_WHOLE_WIDTH, _RANKS = 64, (32, 64)
 #: What an entry of A costs beside a multiplication in a dense product: its row is fetched from memory.
 _ENTRY = 4
 #: What it costs to read and write a number of the states while their neighbours are gathered.
@@ -40,7 +41,7 @@ class MomentumOptions:
 
     Attributes:
         steps: Steps with matrices of their own; later ones repeat the last.
-        rank: Rank of each step's matrix; 0 for full, ``None`` to choose by width.
+        rank: Rank of each step's matrix; 0 for full, ``None`` to choose by width and cost.
         narrow: Width of the stand-in that gives the start; 0 for none, ``None`` to choose by cost.
         narrow_steps: The most steps with it.
         tol: The relative residual for which the stand-in is chosen.
@@ -71,7 +72,7 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
 
     Each step solves :math:`\min_C \|f(Z) + \Phi C - Z^\star\|^2` with
     :math:`\Phi = [f(Z) - Z, Z - Z_{prev}]`, then moves on with the result. Of several widths for the
-    stand-in that gives the start, the one with which a solve costs least is kept.
+    stand-in that gives the start, and ranks of the steps, those with which a solve costs least are kept.
 
     Args:
         f: The map.
@@ -80,8 +81,6 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
     """
     width = f.weight.shape[0]
     rows = sampled_rows(f.bias.shape[0], options.seed).to(f.bias.device)
-    rank = (0 if width <= _WHOLE_WIDTH else _RANK) if options.rank is None else options.rank
-    rank = 0 if rank >= width else rank
     base: FeatureMap = SweepMap(f) if options.base == "sweep" else f
     spectral_start, spectral = fit_polynomials(base, solution, rows, options.steps, options.degree)
     narrow_fit = NarrowFit(f, solution, rows, options.ridge)
@@ -90,12 +89,14 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
         found = narrow_fit.fit(narrow, most)
         if chosen is not None and found.error > _MUCH_WORSE * chosen[1].error:
             continue
-        steps = _Steps(base, solution, rows, found.states, rank, options.ridge)
-        while not steps.reached(options.tol) and len(steps.lefts) < options.steps:
-            steps.advance()
-        cost = _solve_cost(f, found, steps)
-        if chosen is None or cost < chosen[0]:
-            chosen = cost, found, steps
+        # The higher rank is tried with one stand-in alone: fitting takes time too.
+        for rank in _ranks(width, options) if chosen is None else _ranks(width, options)[:1]:
+            steps = _Steps(base, solution, rows, found.states, rank, options.ridge)
+            while not steps.reached(options.tol) and len(steps.lefts) < options.steps:
+                steps.advance()
+            cost = _solve_cost(f, found, steps)
+            if chosen is None or cost < chosen[0]:
+                chosen = cost, found, steps
     assert chosen is not None
     _, found, steps = chosen
     while len(steps.lefts) < options.steps:
@@ -112,7 +113,7 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
         details={
             "preset": "learned",
             "steps": options.steps,
-            "rank": rank,
+            "rank": steps.rank,
             "narrow": options.narrow,
             "base": options.base,
             "residuals": steps.residuals,
@@ -158,6 +159,13 @@ class _Steps:
         self.rights.append(right)
         proposed = kernels.mix(z, fz, previous, left, right, POOL.like(z), self.f.into_range_)
         self._previous, self._z = z, proposed
+
+
+def _ranks(width: int, options: MomentumOptions) -> tuple[int, ...]:
+    """Ranks to try for the matrices of the steps; 0 for whole ones."""
+    if options.rank is not None:
+        return (0 if options.rank >= width else options.rank,)
+    return (0,) if width <= _WHOLE_WIDTH else _RANKS
 
 
 def _candidates(width: int, options: MomentumOptions) -> list[tuple[int, int]]:

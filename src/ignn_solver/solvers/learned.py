@@ -156,9 +156,8 @@ class Learned:
         """The matrices of each step: as fitted, or rebuilt where W has changed since."""
         f = self._checked(f)
         if self._knows(f):
-            steps = list(zip(self.left, self.right, strict=True))
-            if pays(z0):
-                steps = [(left.bfloat16(), right.bfloat16()) for left, right in steps]
+            kind = torch.bfloat16 if pays(z0) else z0.dtype
+            steps = list(zip(self.left.to(kind), self.right.to(kind), strict=True))
         else:
             stack = powers(f, z0, self.spectral.shape[2] - 1)
             whole = z0.new_empty(0, self.width)
