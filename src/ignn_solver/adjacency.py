@@ -197,6 +197,34 @@ class Adjacency:
         """Give each node its graph's row of ``per_graph``; broadcasts for a single graph."""
         return per_graph if self.graph is None else per_graph[self.graph]
 
+    def of_graphs(self, chosen: Tensor) -> tuple[Adjacency, Tensor]:
+        """The adjacency of some graphs of a batch, and their nodes in it, ascending.
+
+        Args:
+            chosen: Whether to keep each graph, ``num_graphs``, bool.
+        """
+        if self.graph is None:
+            raise InputError("a single graph has no parts to choose from")
+        kept = chosen[self.graph]
+        nodes = kept.nonzero().squeeze(1)
+        matrix = self.matrix
+        counts = matrix.rowptr.diff()
+        entries = torch.repeat_interleave(kept, counts)
+        places = kept.cumsum(0, dtype=matrix.col.dtype) - 1
+        rowptr = torch.zeros(nodes.numel() + 1, dtype=torch.int64, device=nodes.device)
+        torch.cumsum(counts[nodes], 0, out=rowptr[1:])
+        shape = (nodes.numel(), nodes.numel())
+        smaller = SparseMatrix(
+            rowptr,
+            places[matrix.col[entries].long()],
+            matrix.value[entries],
+            shape,
+            matrix.symmetric,
+        )
+        numbers = chosen.cumsum(0) - 1
+        graph, count = numbers[self.graph[nodes]], int(chosen.count_nonzero())
+        return Adjacency(smaller, self.degree[nodes], graph, count, self.symmetric), nodes
+
     def to(self, *args: Any, **kwargs: Any) -> Adjacency:
         """Move or convert, as ``torch.Tensor.to``."""
         matrix = self.matrix.to(*args, **kwargs)

@@ -179,6 +179,11 @@ class EquilibriumMap:
         weight = self.weight.detach()
         return EquilibriumMap(order.adjacency, weight, bias, self.contraction, self.activation)
 
+    def restricted(self, adjacency: Adjacency, nodes: Tensor) -> EquilibriumMap:
+        """The same map on some graphs of a batch, with their adjacency and nodes."""
+        bias, weight = self.bias.detach()[nodes], self.weight.detach()
+        return EquilibriumMap(adjacency, weight, bias, self.contraction, self.activation)
+
     def detach(self) -> EquilibriumMap:
         """The same map, cut off from every gradient."""
         return EquilibriumMap(
@@ -216,6 +221,11 @@ class AdjointMap:
         """The same map with its nodes in another order."""
         bias, scale = _turned(self.bias, order), _turned(self.scale, order)
         return AdjointMap(order.adjacency, self.weight, bias, scale, self.contraction)
+
+    def restricted(self, adjacency: Adjacency, nodes: Tensor) -> AdjointMap:
+        """The same map on some graphs of a batch, with their adjacency and nodes."""
+        bias, scale = self.bias[nodes], self.scale[nodes]
+        return AdjointMap(adjacency, self.weight, bias, scale, self.contraction)
 
     def start(self) -> Tensor:
         """The map at zero."""

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .equilibrium import EquilibriumMap, Evaluation, FixedPointMap
+from .equilibrium import AdjointMap, EquilibriumMap, Evaluation, FixedPointMap
 from .memory import POOL
 from .rough import RoughMap
 from .safeguard import Safeguard
@@ -16,6 +16,9 @@ from .sweeping import SweepMap
 
 #: Squared size, relative to the first value, below which an iterate counts as zero.
 _FLOOR = 1e-12
+#: Graphs that stopped are left behind once no more than this share of the nodes still matters, where the states
+#: hold so many numbers that making a smaller batch costs less than it saves.
+_FEW, _LARGE = 0.6, 2**20
 
 
 class Loop:
@@ -64,7 +67,7 @@ class Loop:
         self._started = time.perf_counter()
         self._kept: Evaluation | None = None
         self._kept_of_f = np.zeros(graphs, dtype=bool)
-        self._floor = np.zeros(graphs)
+        self._floor: np.ndarray | None = None
         self.observed = observed
         self._buffers: list[Tensor] = []
         self._around: RoughMap | None = None
@@ -100,7 +103,7 @@ class Loop:
         evaluation = self._evaluated(z, of_f)
         total = self._per_graph(evaluation.residual_sq)
         size = self._per_graph(evaluation.value_sq)
-        if not self.trace:
+        if self._floor is None:
             self._floor = _FLOOR * size
         finite = np.isfinite(total) & np.isfinite(size)
         # Zero over zero is the fixed point 0, reached exactly; near it the first value sets the scale.
@@ -119,6 +122,43 @@ class Loop:
         self.finite = np.where(self.active, finite, self.finite)
         self.active = self.active & ~reached & finite
         return evaluation.value
+
+    @property
+    def few(self) -> bool:
+        """Whether so few nodes still matter that it pays to leave the graphs that stopped behind."""
+        if self.adjacency.num_graphs == 1 or self.sweeps is not None:
+            return False
+        nodes = self.adjacency.graph_sizes.cpu().numpy()[self.active].sum()
+        return bool(nodes <= _FEW * self.adjacency.num_nodes) and self.f.bias.numel() >= _LARGE
+
+    def restricted(self) -> tuple[Loop, Tensor]:
+        """A loop for the graphs that have not stopped, which knows what this one knows, and their nodes."""
+        assert isinstance(self.f, EquilibriumMap | AdjointMap)
+        assert self._floor is not None
+        adjacency, nodes = self.adjacency.of_graphs(self.tensor(self.active))
+        f = self.f.restricted(adjacency, nodes)
+        graphs = np.flatnonzero(self.active)
+        guard = None if self.guard is None else self.guard.restricted(f, graphs, nodes)
+        part = Loop(f, self.tol, guard)
+        part._floor, part._started = self._floor[graphs], self._started
+        return part, nodes
+
+    def absorb(self, part: Loop, nodes: Tensor) -> None:
+        """Take over what a restricted loop has found since."""
+        graphs = np.flatnonzero(self.active)
+        better = part.residuals < self.residuals[graphs]
+        chosen = part.adjacency.spread(part.tensor(better)).expand(nodes.shape)
+        for mine, found in zip(self.best, part.best, strict=True):
+            mine.index_copy_(0, nodes[chosen], found[chosen])
+        self.residuals[graphs] = np.where(better, part.residuals, self.residuals[graphs])
+        self.evals[graphs], self.finite[graphs] = part.evals, part.finite
+        if self.guard is not None and part.guard is not None:
+            self.guard.rejected[graphs] = part.guard.rejected
+        for relative in part.trace:
+            whole = self.trace[-1].copy()
+            whole[graphs] = relative
+            self.trace.append(whole)
+        self.seconds += part.seconds
 
     def accept_all(self) -> None:
         """Stop every graph as converged."""

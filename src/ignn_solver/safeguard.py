@@ -42,6 +42,16 @@ class Safeguard:
         """The last trusted point and its image; empty before the first evaluation."""
         return self._trusted or ()
 
+    def restricted(self, f: FixedPointMap, graphs: np.ndarray, nodes: Tensor) -> Safeguard:
+        """What is known of some graphs of the batch, with their map, numbers and nodes."""
+        part = Safeguard(f)
+        for name in ("bad", "rejected", "_plain", "_plain_steps", "_least"):
+            setattr(part, name, getattr(self, name)[graphs])
+        if self._trusted is not None:
+            z, fz = self._trusted
+            part._trusted = z[nodes], fz[nodes]
+        return part
+
     def judge(self, z: Tensor, fz: Tensor, residual_sq: np.ndarray, exempt: np.ndarray) -> None:
         """Compare the point with all that were trusted before it.
 

@@ -56,7 +56,8 @@ class Solver(Protocol):
     A solver with an attribute ``base = "sweep"`` sees sweeps in place (:class:`SweepMap`) in the place of
     evaluations of f; the last evaluation is one of f itself all the same. So it is for a solver with a
     method ``rough_evaluations``, which says from the tolerance how many evaluations after the first may round to
-    bfloat16 (:class:`RoughMap`): where that is faster, and the start is the solver's own, they do.
+    bfloat16 (:class:`RoughMap`): where that is faster, and the start is the solver's own, they do. A
+    solver with a method ``restricted`` goes on with the graphs of a large batch that have not stopped alone.
     """
 
     @property
@@ -217,6 +218,8 @@ def _solved(
     else:
         z = z0.detach().to(f.bias.dtype)
     state = solver.init(f, z)
+    restrict = getattr(solver, "restricted", None) if observer is None else None
+    wider: list[tuple[Loop, Tensor]] = []
     while True:
         spent += 1
         fz = loop.evaluate(z, spent, last=spent >= max_evals)
@@ -226,9 +229,18 @@ def _solved(
             break
         if guard is not None:
             z, fz = guard.repaired(z, fz)
+        if restrict is not None and loop.few:
+            part, nodes = loop.restricted()
+            wider.append((loop, nodes))
+            loop, guard = part, part.guard
+            z, fz = z[nodes], fz[nodes]
+            state = restrict(state, loop.f, nodes, z)
         z, state = solver.step(z, fz, state)
         if guard is not None:
             z = guard.guarded(z)
+    for whole, nodes in reversed(wider):
+        whole.absorb(loop, nodes)
+        loop = whole
     return _solution(loop)
 
 

@@ -164,6 +164,10 @@ class Learned:
             steps = [(assemble(one, stack), whole) for one in self.spectral]
         return Momentum(f, z0, steps, proposed=z0)
 
+    def restricted(self, state: Momentum, f: FixedPointMap, nodes: Tensor, z: Tensor) -> Momentum:
+        """The state of a solve that goes on with some of the nodes, at ``z``."""
+        return replace(state, f=self._checked(f), previous=state.previous[nodes], proposed=z)
+
     def step(self, z: Tensor, fz: Tensor, state: Momentum) -> tuple[Tensor, Momentum]:
         """A plain step plus the mixed residual and momentum."""
         left, right = state.steps[min(state.count, len(state.steps) - 1)]

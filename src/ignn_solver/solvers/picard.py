@@ -25,6 +25,9 @@ class Picard:
     def init(self, f: FixedPointMap, z0: Tensor) -> None:
         """No state is kept."""
 
+    def restricted(self, state: None, f: FixedPointMap, nodes: Tensor, z: Tensor) -> None:
+        """No state is kept."""
+
     def step(self, z: Tensor, fz: Tensor, state: None) -> tuple[Tensor, None]:
         """The next iterate is f of this one."""
         return fz, state
