@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from .. import solvers
+from ..names import CLASSICAL
 from ..nn.prediction import Proof, predict_nodes
 from ..solvers.learned import Learned
 from ..solving import Solver, solve
@@ -23,7 +24,6 @@ _MAX_EVALS = 1000
 
 PUBLISHED = "ignn-published"
 PEERS = tuple(f"torchdeq-{name}" for name in peers.NAMES)
-CLASSICAL = ("picard", "anderson", "broyden", "sweep")
 LEARNED = ("learned-paper", "learned", "learned-certified")
 NAMES = (PUBLISHED, *PEERS, *CLASSICAL, *LEARNED)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import CLASSICAL, Json, Quiet, Seed, classical_solver, show_table
+from ..names import CLASSICAL
+from .options import Json, Quiet, Seed, classical_solver, show_table
 
 if TYPE_CHECKING:
     from ..solving import Solution

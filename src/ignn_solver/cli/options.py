@@ -32,7 +32,6 @@ TensorBoard = Annotated[
 ]
 
 _WIDTH = 160
-CLASSICAL = ("picard", "anderson", "broyden", "sweep")
 
 
 def classical_solver(name: str) -> Solver:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError
-from .options import CLASSICAL, DataDir, Json, classical_solver
+from ..names import CLASSICAL
+from .options import DataDir, Json, classical_solver
 from .runs import Run, open_run
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..benchmark.contenders import CLASSICAL, NAMES, PEERS, PUBLISHED
+from ..benchmark.contenders import NAMES, PEERS, PUBLISHED
+from ..names import CLASSICAL
 from .table import MARK, Row, Rows, markdown, ordered, shown, where
 
 

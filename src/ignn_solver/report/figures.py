@@ -85,6 +85,8 @@ def plain_ticks(axis: Axes) -> None:
 
 def convergence(curves: dict[str, Solution], tol: float, path: Path, title: str) -> Path:
     """Relative residual against evaluations of f and against time, one curve a solver."""
+    from matplotlib.ticker import MaxNLocator
+
     with styled() as plt:
         figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
         for name, solution in curves.items():
@@ -95,6 +97,7 @@ def convergence(curves: dict[str, Solution], tol: float, path: Path, title: str)
         for axis, label in ((left, "evaluations of f"), (right, "milliseconds")):
             axis.axhline(tol, color="grey", linestyle="--", linewidth=1)
             axis.set_xlabel(label)
+        left.xaxis.set_major_locator(MaxNLocator(integer=True))
         left.set_ylabel("relative residual")
         left.legend()
         figure.suptitle(title)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..names import CLASSICAL
 from .reading import BUSY, COMMANDS, Results, Row, is_number, of_kind
 
 _LEARNED, _PUBLISHED = "learned", "ignn-published"
-_CLASSICAL = ("picard", "anderson", "broyden", "sweep")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Measured:
         times = {
             name: row["ms"]
             for name, row in self.solvers.items()
-            if name in _CLASSICAL or name.startswith("torchdeq-")
+            if name in CLASSICAL or name.startswith("torchdeq-")
         }
         return min(times, key=lambda name: times[name]) if times else None
 
