@@ -94,21 +94,26 @@ def test_the_last_evaluation_is_one_of_f_however_few(most):
 
 def test_an_observer_sees_evaluations_of_f_alone():
     f = problem()
-    solver, seen = fitted(f), []
+    solver, charged = fitted(f), fitted(f).initial(f)[1]
 
-    def look(spent, best):
-        exact = f.evaluate(best.value).value
-        seen.append((spent, float((exact - best.value).norm() / best.residual_sq.sum().sqrt())))
-        return False
+    class Look:
+        def __init__(self):
+            self.seen = []
 
-    charged = solver.initial(f)[1]
-    every = ig.solve(f, solver.precise(), tol=1e-3, observer=look)
-    assert len(seen) == every.num_evals - charged
-    seen.clear()
-    found = ig.solve(f, solver, tol=1e-3, observer=look)
-    assert seen[0][0] == charged + 1
-    assert len(seen) == found.num_evals - charged - solver.rough_evaluations(1e-3)
-    assert all(ratio <= 0.95 for _, ratio in seen)
+        def __call__(self, spent, best):
+            exact = f.evaluate(best.value).value
+            assert (exact - best.value).norm() <= 0.95 * best.residual_sq.sum().sqrt()
+            self.seen.append(spent)
+            return False
+
+    every, late = Look(), Look()
+    found = ig.solve(f, solver, tol=1e-3, observer=every)
+    assert every.seen == list(range(charged + 1, found.num_evals + 1))
+    late.looks_from = 1e-2
+    found = ig.solve(f, solver, tol=1e-3, observer=late)
+    rough = solver.rough_evaluations(1e-2)
+    assert 0 < rough < solver.rough_evaluations(1e-3)
+    assert late.seen == [charged + 1, *range(charged + 2 + rough, found.num_evals + 1)]
 
 
 def test_where_it_would_not_pay_nothing_is_rough(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -165,9 +166,10 @@ def solve(
         max_evals: Stop after this many evaluations of f.
         on_failure: ``"raise"``, ``"warn"`` or ``"return"`` when the tolerance is not reached.
         safeguard: Override the solver's own choice.
-        observer: Called after each evaluation of f, but not after a rough one, with their number and the best
-            ``Evaluation`` so far, which is what the solve would return; the solve stops as converged when it
-            returns true.
+        observer: Called after each evaluation with their number and the best ``Evaluation`` so far, which is what
+            the solve would return; the solve stops as converged when it returns true. With one, no evaluation
+            is rough; or, if it has an attribute ``looks_from``, none of those below that relative residual, and
+            it is not called after those that are.
 
     Returns:
         The best iterate with its status, residual, evaluations and trace.
@@ -210,7 +212,7 @@ def _solved(
     """The loop itself."""
     watch = solver.safeguard if safeguard is None else safeguard
     guard = Safeguard(f) if watch else None
-    rough = _rough(f, solver, tol) if z0 is None else 0
+    rough = _rough(f, solver, tol, observer) if z0 is None else 0
     loop = Loop(f, tol, guard, _sweeps(f, solver), rough, observed=observer is not None)
     spent = 0
     if z0 is None:
@@ -244,8 +246,10 @@ def _solved(
     return _solution(loop)
 
 
-def _rough(f: FixedPointMap, solver: Solver, tol: float) -> int:
+def _rough(f: FixedPointMap, solver: Solver, tol: float, observer: Observer | None) -> int:
     """How many evaluations after the first to make rough ones."""
+    if observer is not None:
+        tol = max(tol, getattr(observer, "looks_from", math.inf))
     wanted = getattr(solver, "rough_evaluations", None)
     if wanted is None or not isinstance(f, EquilibriumMap) or not pays(f.bias):
         return 0

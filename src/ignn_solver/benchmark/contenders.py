@@ -11,7 +11,6 @@ from torch import Tensor
 from .. import solvers
 from ..names import CLASSICAL
 from ..nn.prediction import Proof, predict_nodes
-from ..solvers.learned import Learned
 from ..solving import Solver, solve
 from . import peers
 from .problem import Observe, Problem
@@ -55,7 +54,7 @@ def ours(problem: Problem, name: str, solver: Solver) -> Contender:
 
         solution = solve(
             problem.f,
-            solver if observe is None or not isinstance(solver, Learned) else solver.precise(),
+            solver,
             tol=problem.tol if max_evals is None else 0.0,
             max_evals=max_evals or _MAX_EVALS,
             on_failure="return",

@@ -68,6 +68,8 @@ class CertifiedStop:
         self.reached = False
         factor = certifier.factor.value
         self._target = _FIRST_LOOK * math.sqrt(max(1 - fraction, 1e-3)) * (1 - factor) / factor
+        #: Above this relative residual it would not look: a solve may round there.
+        self.looks_from = self._target
         self._guessed = False
         self._exactly = False
         self._due: float = 0

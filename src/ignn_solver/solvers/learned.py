@@ -135,10 +135,6 @@ class Learned:
         least = max(tol, FLOOR * expected[0])
         return sum(1 for _ in takewhile(lambda one: one > least, expected[1:]))
 
-    def precise(self) -> Learned:
-        """The same solver, with every evaluation in full: for those who want to see each of them."""
-        return replace(self, details={**self.details, "residuals": []})
-
     def initial(self, f: FixedPointMap) -> tuple[Tensor, int]:
         """The first point, and the evaluations that the narrow steps are worth, rounded up."""
         f = self._checked(f)
