@@ -9,6 +9,11 @@ from torch import Tensor
 
 from ..memory import Scratch, block_rows
 
+try:
+    from . import compiled_mix
+except ImportError:  # numba is an extra, and nothing is rounded without it
+    compiled_mix = None  # type: ignore[assignment]
+
 _gathered, _mixed, _corrections = Scratch(), Scratch(), Scratch()
 
 
@@ -35,57 +40,33 @@ def mix(
         out: Where to put it; not the memory of any of the others.
         finish: Called with each block of rows of the result, to change it in place.
     """
-    rows, regressors = z.shape[0], left.shape[0]
+    (rows, width), regressors = z.shape, left.shape[0]
     block = block_rows(z, regressors)
     gathered = _gathered.like(left, (block, regressors))
     mixed = _mixed.like(left, (block, left.shape[1]))
-    step = _step if left.dtype == z.dtype else _rough_step
     for begin in range(0, rows, block):
         some = slice(begin, min(begin + block, rows))
         count = some.stop - begin
-        step(
-            z[some], image[some], previous[some], left, right, out[some],
-            gathered[:count], mixed[:count],
-        )  # fmt: skip
+        _gather(z[some], image[some], previous[some], gathered[:count])
+        last, matrix = gathered[:count], left
+        if right.shape[0] > 0:
+            last, matrix = torch.mm(last, left, out=mixed[:count]), right
+        if left.dtype == z.dtype:
+            torch.addmm(image[some], last, matrix, out=out[some])
+        else:
+            correction = torch.mm(last, matrix, out=_corrections.like(left, (count, width)))
+            compiled_mix.add(image[some], correction, out[some])
         if finish is not None:
             finish(out[some])
     return out
 
 
-def _step(
-    z: Tensor,
-    image: Tensor,
-    previous: Tensor,
-    left: Tensor,
-    right: Tensor,
-    out: Tensor,
-    gathered: Tensor,
-    mixed: Tensor,
-) -> None:
+def _gather(z: Tensor, image: Tensor, previous: Tensor, out: Tensor) -> None:
+    """Put ``[image - z, z - previous]`` into ``out``; only the former where that has no more columns."""
     width = z.shape[1]
-    torch.sub(image, z, out=gathered[:, :width])
-    if gathered.shape[1] > width:
-        torch.sub(z, previous, out=gathered[:, width:])
-    if right.shape[0] == 0:
-        torch.addmm(image, gathered, left, out=out)
-    else:
-        torch.addmm(image, torch.mm(gathered, left, out=mixed), right, out=out)
-
-
-def _rough_step(
-    z: Tensor,
-    image: Tensor,
-    previous: Tensor,
-    left: Tensor,
-    right: Tensor,
-    out: Tensor,
-    gathered: Tensor,
-    mixed: Tensor,
-) -> None:
-    from . import compiled_mix
-
-    compiled_mix.regressors(image, z, previous, gathered)
-    correction = torch.mm(gathered, left, out=mixed)
-    if right.shape[0] > 0:
-        correction = torch.mm(mixed, right, out=_corrections.like(right, tuple(z.shape)))
-    compiled_mix.add(image, correction, out)
+    if out.dtype != z.dtype:
+        compiled_mix.regressors(image, z, previous, out)
+        return
+    torch.sub(image, z, out=out[:, :width])
+    if out.shape[1] > width:
+        torch.sub(z, previous, out=out[:, width:])
