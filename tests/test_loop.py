@@ -96,3 +96,16 @@ def test_some_graphs_have_the_adjacency_they_had():
     assert torch.equal(part.degree, f.adjacency.degree[nodes])
     with pytest.raises(ig.InputError, match="single graph"):
         Adjacency.from_edge_index(torch.tensor([[0], [1]])).of_graphs(torch.tensor([True]))
+
+
+def test_a_map_of_another_kind_keeps_its_batch(monkeypatch):
+    monkeypatch.setattr(module, "_LARGE", 0)
+    f = problem()
+
+    class Foreign:
+        adjacency, bias, contraction = f.adjacency, f.bias, f.contraction
+        start, evaluate = f.start, f.evaluate
+
+    found, expected = ig.solve(Foreign(), tol=1e-4), ig.solve(f, tol=1e-4)
+    assert torch.equal(found.evals, expected.evals)
+    torch.testing.assert_close(found.value, expected.value, rtol=1e-4, atol=1e-5)

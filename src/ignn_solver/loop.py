@@ -128,6 +128,9 @@ class Loop:
         """Whether so few nodes still matter that it pays to leave the graphs that stopped behind."""
         if self.adjacency.num_graphs == 1 or self.sweeps is not None:
             return False
+        # Of a map that somebody else wrote we cannot make a smaller one.
+        if not isinstance(self.f, EquilibriumMap | AdjointMap):
+            return False
         nodes = self.adjacency.graph_sizes.cpu().numpy()[self.active].sum()
         return bool(nodes <= _FEW * self.adjacency.num_nodes) and self.f.bias.numel() >= _LARGE
 
