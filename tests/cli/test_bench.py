@@ -58,6 +58,14 @@ def test_all_leaves_out_what_is_not_here(run, tmp_path, monkeypatch):
     assert len(record["datasets"]) == 1
 
 
+def test_too_little_memory_is_refused_before_a_missing_run_is_trained(tmp_path):
+    folder = tmp_path / "none"
+    arguments = ["blocks:200", "--run", folder, "--memory", "1e-6", "--solver", "picard"]
+    with pytest.raises(InputError, match=r"hidden size 128, but --memory allows"):
+        invoke(*arguments)
+    assert not folder.exists()
+
+
 def test_too_little_memory_is_refused_before_anything_is_fitted(run):
     arguments = ["blocks:200", "--run", run, "--memory", "1e-6", "--solver", "picard"]
     with pytest.raises(InputError, match=r"picard needs about 0.0 GiB .* raise --memory"):

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 _ENDS = ("epochs", "patience")
 
 
+def hidden_channels(dataset: str, folder: Path) -> int:
+    """The width of the model that :func:`trained` would give, before it is trained."""
+    known = (folder / CONFIG).exists() and (folder / WEIGHTS).exists()
+    settings = read_config(folder)["config"] if known else load_recipe(dataset).model
+    return int(settings["hidden_channels"])
+
+
 def trained(
     dataset: str,
     data: Data,

@@ -116,7 +116,7 @@ def _bench(
     from ..benchmark.measure import measure
     from ..benchmark.memory import check
     from ..benchmark.problem import Problem
-    from ..benchmark.trained import trained
+    from ..benchmark.trained import hidden_channels, trained
     from ..learning.fit import fit_solver
     from .train import dataset_source, load_source
 
@@ -132,11 +132,11 @@ def _bench(
         names = tuple(name for name in names if name != "learned-paper")
     folder = run or Path("runs") / f"{dataset.replace(':', '-')}-ignn-{seed}"
     progress = False if quiet else None
-    model = trained(dataset, data, folder, seed, progress=progress, say=say)
     half: dict[str, float] = {}
     if memory is not None:
         entries = data.edge_index.shape[1] + data.num_nodes
-        half = check(data.num_nodes, entries, model.hidden_channels, names, memory)
+        half = check(data.num_nodes, entries, hidden_channels(dataset, folder), names, memory)
+    model = trained(dataset, data, folder, seed, progress=progress, say=say)
     for name, needed in half.items():
         say(
             f"{name} keeps its history in half precision: with a full one it needs about {needed:.1f} GiB, "
