@@ -35,7 +35,10 @@ def pays(x: Tensor) -> bool:
 @lru_cache(maxsize=1)
 def _has_instructions() -> bool:
     found = torch.cpu.get_capabilities()
-    return bool(found.get("avx512_bf16") or found.get("amx_bf16"))
+    # Without oneDNN torch multiplies bfloat16 number by number.
+    return torch.backends.mkldnn.is_available() and bool(
+        found.get("avx512_bf16") or found.get("amx_bf16")
+    )
 
 
 class RoughMap:
