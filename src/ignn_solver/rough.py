@@ -34,7 +34,7 @@ def pays(x: Tensor) -> bool:
 
 @lru_cache(maxsize=1)
 def _has_instructions() -> bool:
-    found = torch.cpu.get_capabilities()
+    found = getattr(torch.cpu, "get_capabilities", dict)()
     # Without oneDNN torch multiplies bfloat16 number by number.
     return torch.backends.mkldnn.is_available() and bool(
         found.get("avx512_bf16") or found.get("amx_bf16")
