@@ -34,11 +34,10 @@ def pays(x: Tensor) -> bool:
 
 @lru_cache(maxsize=1)
 def _has_instructions() -> bool:
-    found = getattr(torch.cpu, "get_capabilities", dict)()
+    found: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
     # Without oneDNN torch multiplies bfloat16 number by number.
-    return torch.backends.mkldnn.is_available() and bool(
-        found.get("avx512_bf16") or found.get("amx_bf16")
-    )
+    fast = bool(found.get("avx512_bf16") or found.get("amx_bf16"))
+    return fast and bool(torch.backends.mkldnn.is_available())
 
 
 class RoughMap:
