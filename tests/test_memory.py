@@ -57,6 +57,18 @@ def test_a_pool_never_gives_out_again_what_it_let_go():
     assert all(pool.like(x).data_ptr() != view.data_ptr() for _ in range(3))
 
 
+def test_a_pool_settles_what_comes_back_as_a_view():
+    pool, x = Pool(), torch.empty(5, 2)
+    given, other = pool.like(x), pool.like(x)
+    place, view = given.data_ptr(), other[:]
+    pool.settle(given)
+    pool.settle(view)
+    del given, other
+    assert pool.like(x).data_ptr() == place
+    held = [pool.like(x) for _ in range(3)]
+    assert view.data_ptr() not in {one.data_ptr() for one in held}
+
+
 def test_a_pool_keeps_one_shape_and_so_many_bytes():
     pool, x = Pool(most=2 * 40), torch.empty(5, 2)
     held = [pool.like(x) for _ in range(4)]

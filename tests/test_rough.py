@@ -1,5 +1,7 @@
 """Rough evaluations: close where they claim to be, never the last word, and no trace of them in the answer."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -9,6 +11,7 @@ from ignn_solver.adjacency import Adjacency
 from ignn_solver.equilibrium import Contraction, EquilibriumMap
 from ignn_solver.learning.momentum import MomentumOptions, fit_momentum
 from ignn_solver.rough import RoughMap
+from ignn_solver.solvers.learned import Learned
 
 NODES, WIDTH = 300, 32
 
@@ -114,6 +117,54 @@ def test_an_observer_sees_evaluations_of_f_alone():
     rough = solver.rough_evaluations(1e-2)
     assert 0 < rough < solver.rough_evaluations(1e-3)
     assert late.seen == [charged + 1, *range(charged + 2 + rough, found.num_evals + 1)]
+
+
+def test_an_observer_sees_the_last_evaluation_however_few():
+    f = problem()
+    solver, charged = fitted(f), fitted(f).initial(f)[1]
+    seen = []
+
+    def look(spent, best):
+        seen.append(spent)
+        return False
+
+    look.looks_from = 1e-3
+    most = charged + 3
+    assert solver.rough_evaluations(1e-3) > 2
+    ig.solve(f, solver, tol=1e-6, max_evals=most, on_failure="return", observer=look)
+    assert seen == [charged + 1, most]
+
+
+def test_a_solve_that_goes_better_than_expected_ends_when_it_is_done():
+    f = problem()
+    solver = fitted(f)
+    expected = ig.solve(f, solver, tol=1e-3)
+    slow = replace(solver, details={**solver.details, "residuals": [1.0] * 14})
+    assert slow.rough_evaluations(1e-3) == 13
+    found = ig.solve(f, slow, tol=1e-3)
+    assert found.converged
+    assert found.num_evals <= expected.num_evals + 1
+
+
+@pytest.mark.parametrize("backend", ["numba", "torch"])
+def test_a_solver_may_hand_out_views(backend, monkeypatch):
+    monkeypatch.setenv("IGNN_SOLVER_KERNELS", backend)
+
+    class Viewing(Learned):
+        def initial(self, f):
+            z, cost = super().initial(f)
+            return z.detach(), cost
+
+        def step(self, z, fz, state):
+            z, state = super().step(z, fz, state)
+            return z[:], state
+
+    f = problem()
+    solver = fitted(f)
+    expected = ig.solve(f, solver, tol=1e-4)
+    found = ig.solve(f, Viewing(**solver.tensors(), details=solver.details), tol=1e-4)
+    assert found.num_evals == expected.num_evals
+    torch.testing.assert_close(found.value, expected.value, rtol=1e-3, atol=1e-4)
 
 
 def test_where_it_would_not_pay_nothing_is_rough(monkeypatch):

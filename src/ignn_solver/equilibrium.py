@@ -11,7 +11,7 @@ from torch import Tensor
 from . import kernels
 from .adjacency import Adjacency
 from .errors import InputError
-from .memory import POOL, Scratch
+from .memory import Scratch
 
 if TYPE_CHECKING:
     from .ordering import Order
@@ -175,7 +175,7 @@ class EquilibriumMap:
 
     def reordered(self, order: Order) -> EquilibriumMap:
         """The same map with its nodes in another order; without the features it was made from."""
-        bias = _turned(self.bias.detach(), order)
+        bias = self.bias.detach()[order.nodes]
         weight = self.weight.detach()
         return EquilibriumMap(order.adjacency, weight, bias, self.contraction, self.activation)
 
@@ -219,7 +219,7 @@ class AdjointMap:
 
     def reordered(self, order: Order) -> AdjointMap:
         """The same map with its nodes in another order."""
-        bias, scale = _turned(self.bias, order), _turned(self.scale, order)
+        bias, scale = self.bias[order.nodes], self.scale[order.nodes]
         return AdjointMap(order.adjacency, self.weight, bias, scale, self.contraction)
 
     def restricted(self, adjacency: Adjacency, nodes: Tensor) -> AdjointMap:
@@ -244,8 +244,3 @@ class AdjointMap:
         matrix = self.adjacency.matrix
         projected = torch.mm(z, self.weight, out=PROJECTED.like(z))
         return Evaluation(*kernels.evaluate(matrix, projected, self.bias, z, None, self.scale, out))
-
-
-def _turned(rows: Tensor, order: Order) -> Tensor:
-    with torch.no_grad():
-        return torch.index_select(rows, 0, order.nodes, out=POOL.like(rows))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .equilibrium import AdjointMap, EquilibriumMap, Evaluation, FixedPointMap
 from .memory import POOL
-from .rough import RoughMap
+from .rough import FLOOR, RoughMap
 from .safeguard import Safeguard
 from .sweeping import SweepMap
 
@@ -42,6 +42,7 @@ class Loop:
         evals: Evaluations until each graph stopped.
         active: The graphs that are not done.
         finite: The graphs without a non-finite value.
+        exact: Whether the last evaluation was none of the rough ones.
         trace: Relative residuals at every evaluation.
         seconds: Time since the start at every evaluation.
     """
@@ -64,6 +65,7 @@ class Loop:
         self.finite = self.active.copy()
         self.trace: list[np.ndarray] = []
         self.seconds: list[float] = []
+        self.exact = True
         self._started = time.perf_counter()
         self._kept: Evaluation | None = None
         self._kept_of_f = np.zeros(graphs, dtype=bool)
@@ -76,11 +78,6 @@ class Loop:
     def done(self) -> bool:
         """Whether every graph has stopped."""
         return not self.active.any()
-
-    @property
-    def exact(self) -> bool:
-        """Whether the last evaluation was none of the rough ones."""
-        return not 1 < len(self.trace) <= 1 + self.rough
 
     @property
     def best(self) -> Evaluation:
@@ -99,7 +96,9 @@ class Loop:
         Returns:
             The image of z.
         """
+        POOL.settle(z)
         of_f = self._ending(last)
+        self.exact = self.sweeps is not None or bool(of_f.all())
         evaluation = self._evaluated(z, of_f)
         total = self._per_graph(evaluation.residual_sq)
         size = self._per_graph(evaluation.value_sq)
@@ -129,10 +128,10 @@ class Loop:
         if self.adjacency.num_graphs == 1 or self.sweeps is not None:
             return False
         # Of a map that somebody else wrote we cannot make a smaller one.
-        if not isinstance(self.f, EquilibriumMap | AdjointMap):
+        if self.f.bias.numel() < _LARGE or type(self.f) not in (EquilibriumMap, AdjointMap):
             return False
         nodes = self.adjacency.graph_sizes.cpu().numpy()[self.active].sum()
-        return bool(nodes <= _FEW * self.adjacency.num_nodes) and self.f.bias.numel() >= _LARGE
+        return bool(nodes <= _FEW * self.adjacency.num_nodes)
 
     def restricted(self) -> tuple[Loop, Tensor]:
         """A loop for the graphs that have not stopped, which knows what this one knows, and their nodes."""
@@ -207,7 +206,7 @@ class Loop:
 
     def _ending(self, last: bool) -> np.ndarray:
         """The graphs whose next residual is one of f: those that meet the tolerance if it falls as it did last."""
-        if last or 1 <= len(self.trace) <= self.rough:
+        if last or self._may_be_rough():
             return np.full_like(self.active, last)
         if self.sweeps is None:
             return np.ones_like(self.active)
@@ -217,6 +216,13 @@ class Loop:
         with np.errstate(invalid="ignore"):
             expected: np.ndarray = now * np.minimum(now, before) <= self.tol * before
         return expected
+
+    def _may_be_rough(self) -> bool:
+        """Whether the next evaluation is one of the rough ones: none is, once a residual is too small for it."""
+        if not 1 <= len(self.trace) <= self.rough:
+            return False
+        least = np.maximum(self.tol, FLOOR * self.trace[0])
+        return bool((self.trace[-1] > least).all())
 
     def _per_graph(self, per_node: Tensor) -> np.ndarray:
         return self.adjacency.sum_per_graph(per_node).cpu().numpy()

@@ -56,7 +56,8 @@ class Pool(threading.local):
 
     An array counts as held for as long as the tensor object that was given out lives: do not keep a mere view of
     it. What leaves this library goes through :meth:`let_go`. Arrays of one shape are kept, that of the
-    latest, and no more than ``most`` bytes of them: beyond that, arrays are fresh and nobody's.
+    latest, and no more than ``most`` bytes of them: beyond that, and on devices other than the CPU, arrays are
+    fresh and nobody's.
 
     Args:
         most: How many bytes to keep.
@@ -76,10 +77,15 @@ class Pool(threading.local):
         # An array made in inference mode could not be written outside of it.
         with torch.inference_mode(False):
             array = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-        if (len(self._arrays) + 1) * array.nbytes > self.most:
+        if x.device.type != "cpu" or (len(self._arrays) + 1) * array.nbytes > self.most:
             return array
         self._arrays.append((array, weakref.ref(array)))
         return self._give(len(self._arrays) - 1, array)
+
+    def settle(self, x: Tensor) -> None:
+        """Let go of the memory of ``x`` unless ``x`` is what was given out: of a mere view nobody would know."""
+        if all(given() is not x for _, given in self._arrays):
+            self.let_go(x)
 
     def let_go(self, x: Tensor) -> None:
         """Never give out again the memory that ``x`` is in: somebody else may keep views of it."""

@@ -88,7 +88,8 @@ class Solution:
         residuals: Relative residual of each graph, ``num_graphs``, float64.
         evals: Evaluations of f spent on each graph until it stopped, initializer included.
         trace: Relative residuals at every evaluation, ``evaluations x num_graphs``; infinite where
-            a value was not finite.
+            a value was not finite, about right at rough evaluations, and the last one of a graph that was left
+            behind when it had stopped.
         seconds: Time since the start at every evaluation.
         node_residual: Norm of each node's row of ``f(z) - z``, ``n``.
         rejected: Proposed steps that the safeguard replaced, per graph.
@@ -168,8 +169,8 @@ def solve(
         safeguard: Override the solver's own choice.
         observer: Called after each evaluation with their number and the best ``Evaluation`` so far, which is what
             the solve would return; the solve stops as converged when it returns true. With one, no evaluation
-            is rough; or, if it has an attribute ``looks_from``, none of those below that relative residual, and
-            it is not called after those that are.
+            is rough; or, if it has an attribute ``looks_from``, none of those expected below that relative
+            residual, and it is not called after those that are.
 
     Returns:
         The best iterate with its status, residual, evaluations and trace.
@@ -251,7 +252,7 @@ def _rough(f: FixedPointMap, solver: Solver, tol: float, observer: Observer | No
     if observer is not None:
         tol = max(tol, getattr(observer, "looks_from", math.inf))
     wanted = getattr(solver, "rough_evaluations", None)
-    if wanted is None or not isinstance(f, EquilibriumMap) or not pays(f.bias):
+    if wanted is None or type(f) is not EquilibriumMap or not pays(f.bias):
         return 0
     # Small graphs of a batch end at their own times, which a rough evaluation would hide.
     if f.adjacency.num_graphs > 1:

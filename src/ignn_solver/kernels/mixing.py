@@ -54,7 +54,8 @@ def mix(
         if left.dtype == z.dtype:
             torch.addmm(image[some], last, matrix, out=out[some])
         else:
-            correction = torch.mm(last, matrix, out=_corrections.like(left, (count, width)))
+            room = _corrections.like(left, (block, width))[:count]
+            correction = torch.mm(last, matrix, out=room)
             compiled_mix.add(image[some], correction, out[some])
         if finish is not None:
             finish(out[some])

@@ -23,8 +23,9 @@ from .polynomials import fit_polynomials
 _WHOLE_WIDTH, _RANKS = 64, (32, 64)
 #: What an entry of A costs beside a multiplication in a dense product: its row is fetched from memory.
 _ENTRY = 4
-#: What it costs to read and write a number of the states while their neighbours are gathered.
-_STREAM = 24
+#: What it costs to read and write a number of the states while their neighbours are gathered and the step is mixed:
+#: mixing waits for memory more than for its products, which count a third.
+_STREAM = 50
 #: What a multiplication costs in a product in bfloat16.
 _ROUGH = 0.4
 #: Products with fewer columns take as long as with so many.
@@ -185,7 +186,7 @@ def _solve_cost(f: EquilibriumMap, found: NarrowStart, steps: _Steps) -> float:
     """What a solve costs, in multiplications of a large product, as measured."""
     (nodes, width), entries = f.bias.shape, f.adjacency.num_entries
     narrow, rank = found.basis.shape[1], steps.rank
-    products = nodes * width * (width + (3 * rank if rank else 2 * width))
+    products = nodes * width * (width + (rank or width))
     dense = products * (_ROUGH if pays(f.bias) else 1)
     full = dense + _ENTRY * entries * width + _STREAM * nodes * width + _CALLS
     small = nodes * width * narrow

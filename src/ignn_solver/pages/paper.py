@@ -49,7 +49,7 @@ CLAIMS = (
     ),
     Claim(
         "Table I",
-        "IGNN-Solver is the most accurate on large graphs",
+        "IGNN-Solver reaches its published accuracy on large graphs, the best of that table",
         "table1",
         findings.accuracy,
         LARGE,
@@ -65,7 +65,7 @@ CLAIMS = (
     ),
     Claim(
         "Table II",
-        "IGNN-Solver is the most accurate, or second, on small graphs",
+        "IGNN-Solver reaches its published accuracy on small graphs, the best or second of that table",
         "table2",
         findings.accuracy,
         SMALL,
@@ -73,7 +73,7 @@ CLAIMS = (
     ),
     Claim(
         "Table III",
-        "IGNN-Solver is the most accurate on most sets of graphs",
+        "IGNN-Solver reaches its published accuracy on sets of graphs, the best of that table on most",
         "table3",
         findings.accuracy,
         GRAPHS,
