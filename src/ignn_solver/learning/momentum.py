@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -86,17 +87,19 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
     spectral_start, spectral = fit_polynomials(base, solution, rows, options.steps, options.degree)
     narrow_fit = NarrowFit(f, solution, rows, options.ridge)
     chosen: tuple[float, NarrowStart, _Steps] | None = None
-    for narrow, most in _candidates(width, options):
-        found = narrow_fit.fit(narrow, most)
+    for narrow, narrow_steps in _candidates(width, options):
+        found = narrow_fit.fit(narrow, narrow_steps)
         if chosen is not None and found.error > _MUCH_WORSE * chosen[1].error:
             continue
         # The higher rank is tried with one stand-in alone: fitting takes time too.
         for rank in _ranks(width, options) if chosen is None else _ranks(width, options)[:1]:
             steps = _Steps(base, solution, rows, found.states, rank, options.ridge)
-            while not steps.reached(options.tol) and len(steps.lefts) < options.steps:
+            most = math.inf if chosen is None else chosen[0]
+            # What costs more already than the best so far is not followed to its end.
+            while _solve_cost(f, found, steps) < most and steps.goes_on(options):
                 steps.advance()
             cost = _solve_cost(f, found, steps)
-            if chosen is None or cost < chosen[0]:
+            if cost < most:
                 chosen = cost, found, steps
     assert chosen is not None
     _, found, steps = chosen
@@ -141,9 +144,10 @@ class _Steps:
         self.lefts: list[Tensor] = []
         self.rights: list[Tensor] = []
 
-    def reached(self, tol: float) -> bool:
-        """Whether the last point that was evaluated meets the tolerance."""
-        return bool(self.residuals) and self.residuals[-1] <= tol
+    def goes_on(self, options: MomentumOptions) -> bool:
+        """Whether the last point that was evaluated misses the tolerance, and more steps may follow."""
+        missed = not self.residuals or self.residuals[-1] > options.tol
+        return missed and len(self.lefts) < options.steps
 
     def advance(self) -> None:
         """Fit one more step, and take it."""
