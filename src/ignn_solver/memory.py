@@ -21,6 +21,12 @@ def block_rows(x: Tensor, width: int) -> int:
     return max(1, min(rows, _BLOCK_BYTES // (width * x.element_size())))
 
 
+def row_blocks(x: Tensor, width: int) -> list[slice]:
+    """The rows of ``x`` in blocks of :func:`block_rows`."""
+    rows, block = x.shape[0], block_rows(x, width)
+    return [slice(begin, min(begin + block, rows)) for begin in range(0, rows, block)]
+
+
 _scratches: weakref.WeakSet[Scratch] = weakref.WeakSet()
 
 

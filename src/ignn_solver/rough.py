@@ -9,7 +9,7 @@ from torch import Tensor
 
 from . import kernels
 from .equilibrium import PROJECTED, EquilibriumMap, Evaluation
-from .memory import POOL, Scratch, block_rows
+from .memory import POOL, Scratch, block_rows, row_blocks
 
 #: How much smaller than the residual at the base point a residual may be for a rough evaluation to show it:
 #: rounding to bfloat16 moves a result by about a thousandth of its distance from the base.
@@ -70,12 +70,10 @@ class RoughMap:
         """``f(z)``, about, with the squared row norms of its distance from z, and of itself."""
         f, weight = self.f, self._weight
         rows, width = z.shape
-        block = block_rows(z, width)
-        changes = _changes.like(weight, (block, width))
+        changes = _changes.like(weight, (block_rows(z, width), width))
         projected = _projected.like(weight, (rows, width))
-        for begin in range(0, rows, block):
-            some = slice(begin, min(begin + block, rows))
-            change = changes[: some.stop - begin]
+        for some in row_blocks(z, width):
+            change = changes[: some.stop - some.start]
             kernels.differences(z[some], self._base[some], change)
             torch.mm(change, weight, out=projected[some])
         found = kernels.evaluate(

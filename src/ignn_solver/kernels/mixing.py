@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ..memory import Scratch, block_rows
+from ..memory import Scratch, block_rows, row_blocks
 
 try:
     from . import compiled_mix
@@ -40,13 +40,12 @@ def mix(
         out: Where to put it; not the memory of any of the others.
         finish: Called with each block of rows of the result, to change it in place.
     """
-    (rows, width), regressors = z.shape, left.shape[0]
+    width, regressors = z.shape[1], left.shape[0]
     block = block_rows(z, regressors)
     gathered = _gathered.like(left, (block, regressors))
     mixed = _mixed.like(left, (block, left.shape[1]))
-    for begin in range(0, rows, block):
-        some = slice(begin, min(begin + block, rows))
-        count = some.stop - begin
+    for some in row_blocks(z, regressors):
+        count = some.stop - some.start
         _gather(z[some], image[some], previous[some], gathered[:count])
         last, matrix = gathered[:count], left
         if right.shape[0] > 0:

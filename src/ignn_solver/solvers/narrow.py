@@ -7,7 +7,7 @@ from torch import Tensor
 
 from .. import kernels
 from ..equilibrium import EquilibriumMap
-from ..memory import POOL, Scratch, block_rows
+from ..memory import POOL, Scratch, block_rows, row_blocks
 
 _states, _read = Scratch(), Scratch()
 
@@ -36,10 +36,9 @@ class NarrowMap:
         narrow = self.write.shape[0]
         return narrow * (entries + 2 * nodes * width) / (width * (entries + nodes * width))
 
-    def states(self, t: Tensor, out: Tensor | None = None) -> Tensor:
+    def states(self, t: Tensor) -> Tensor:
         """The states that belong to coordinates, ``n x d``."""
-        out = POOL.like(self.f.bias) if out is None else out
-        inputs = torch.addmm(self.f.bias, t, self.write, out=out)
+        inputs = torch.addmm(self.f.bias, t, self.write, out=POOL.like(self.f.bias))
         return kernels.activate_(inputs, self.f.activation)
 
     def image(self, t: Tensor) -> Tensor:
@@ -47,9 +46,9 @@ class NarrowMap:
         f, rows = self.f, self.f.bias.shape[0]
         read = _read.like(t, (rows, t.shape[1]))
         # The states of a block of rows stay in the cache between their two products.
-        for begin, end, states in _blocks(f.bias):
-            torch.addmm(f.bias[begin:end], t[begin:end], self.write, out=states)
-            torch.mm(kernels.activate_(states, f.activation), self.read, out=read[begin:end])
+        for some, states in _blocks(f.bias):
+            torch.addmm(f.bias[some], t[some], self.write, out=states)
+            torch.mm(kernels.activate_(states, f.activation), self.read, out=read[some])
         return f.adjacency.matmul(read)
 
     def guess(self, start: Tensor, steps: Tensor) -> Tensor:
@@ -68,10 +67,10 @@ class NarrowMap:
         r"""The first coordinates :math:`[\sigma(b), b]\, S`, without a pass over the edges, ``n x r``."""
         f, (rows, width) = self.f, self.f.bias.shape
         found = start.new_empty(rows, start.shape[1])
-        for begin, end, states in _blocks(f.bias):
-            part = kernels.activate_(states.copy_(f.bias[begin:end]), f.activation)
-            torch.mm(part, start[:width], out=found[begin:end])
-            found[begin:end].addmm_(f.bias[begin:end], start[width:])
+        for some, states in _blocks(f.bias):
+            part = kernels.activate_(states.copy_(f.bias[some]), f.activation)
+            torch.mm(part, start[:width], out=found[some])
+            found[some].addmm_(f.bias[some], start[width:])
         return found
 
 
@@ -82,10 +81,8 @@ def stepped(t: Tensor, image: Tensor, previous: Tensor | None, matrix: Tensor) -
     return result if previous is None else result.addmm_(t - previous, matrix[narrow:])
 
 
-def _blocks(bias: Tensor) -> list[tuple[int, int, Tensor]]:
-    """Where each block of rows begins and ends, and room for its states."""
-    rows, width = bias.shape
-    block = block_rows(bias, width)
-    room = _states.like(bias, (block, width))
-    ends = [min(begin + block, rows) for begin in range(0, rows, block)]
-    return [(end - count, end, room[:count]) for end in ends for count in [(end - 1) % block + 1]]
+def _blocks(bias: Tensor) -> list[tuple[slice, Tensor]]:
+    """Each block of rows, and room for its states."""
+    width = bias.shape[1]
+    room = _states.like(bias, (block_rows(bias, width), width))
+    return [(some, room[: some.stop - some.start]) for some in row_blocks(bias, width)]
