@@ -66,8 +66,8 @@ def bounded(
         *rounding.norm_allowance(width, dtype),
         *rounding.norm_allowance(width, f.bias.dtype),
         rounding.unit_roundoff(dtype),
-        width,
-        factor.absolute,
+        rounding.gamma_of(width + 1, dtype) * factor.absolute,
+        factor.value,
         rounding.activation_error(f.activation, dtype),
         rounding.underflow(width, dtype),
     )

@@ -104,9 +104,10 @@ class Certifier:
         else:
             norms = torch.stack(evaluation[1:], -1).to(torch.float64).sqrt_()
             passed_on, sizes = self.sweeper.first_estimate(norms).unbind(-1)
-        entries = self.sweeper.entries + self.f.bias.shape[1]
-        terms = rounding.gamma_of(math.ceil(entries), self.f.bias.dtype)
-        error = (terms * self.factor.absolute) * sizes
+        channels, dtype = self.f.bias.shape[1], self.f.bias.dtype
+        gathered = rounding.gamma_of(math.ceil(self.sweeper.entries), dtype) * factor
+        projected = rounding.gamma_of(channels, dtype) * self.factor.absolute
+        error = (gathered + projected) * sizes
         return Certificate(factor * passed_on + error, error, self.factor.norm, factor, 0)
 
     def exact(self, value: Tensor, *, sweeps: int = 100, enough: float = 0.02) -> Certificate:

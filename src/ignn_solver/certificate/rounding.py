@@ -3,13 +3,15 @@ r"""What rounding can do to one evaluation of f, so that a proof holds for the n
 A sum of k products computed in floating point, in whatever order, fused or not, is off by at most
 :math:`\gamma_k = k u / (1 - k u)` times the sum of the absolute values (Higham, *Accuracy and
 Stability of Numerical Algorithms*, section 3.1), with u half the machine epsilon. A row of
-:math:`A (Z W) + b` has two such sums inside one another, over the d channels and over the m entries of
-the row, in either order, so
+:math:`A (Z W) + b` has two such sums, one after the other: over the d channels, where absolute values make
+W as large as :math:`|W|`, and over the m entries of the row. What the first does wrong the second passes
+on, so with :math:`\omega = \gamma_{d + 1} \||W|\|`
 
 .. math::
-    \|\hat y_i - f(Z)_i\| \le \gamma_{m + d + 3} \Big(\||W|\| \sum_j A_{ij} \|z_j\| + \|b_i\|\Big)
+    \|\hat y_i - f(Z)_i\| \le \big(\omega + \gamma_{m + 3} (\|W\| + \omega)\big) \sum_j A_{ij} \|z_j\|
+    + \gamma_{m + 3} \|b_i\|
 
-plus a few units in the last place for tanh and sigmoid, plus what underflow can lose.
+in either order of the two, plus a few units in the last place for tanh and sigmoid, plus what underflow can lose.
 """
 
 from __future__ import annotations
@@ -93,7 +95,9 @@ def evaluation_error(
     """
     width = f.bias.shape[1]
     entries = f.adjacency.matrix.rowptr.diff()
-    error = gamma(entries + width + 3, dtype) * (factor.absolute * spread + bias_norm)
+    projected = gamma_of(width + 1, dtype) * factor.absolute
+    gathered = gamma(entries + 3, dtype)
+    error = (projected + gathered * (factor.value + projected)) * spread + gathered * bias_norm
     error += activation_error(f.activation, dtype) * value_norm
     lost = underflow(width, dtype) * (entries + 1)
     return (error + lost) * (1 + 1e-12 + 1e-15 * entries)

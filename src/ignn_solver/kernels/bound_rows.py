@@ -75,10 +75,11 @@ def errors(  # type: ignore[no-untyped-def]
     for i in range(first, last):
         entries = rowptr[i + 1] - rowptr[i]
         spread, _ = _product(rowptr, col, value, sizes, i)
-        terms = (entries + allowed.width + 3) * allowed.roundoff
+        terms = (entries + 3) * allowed.roundoff
         gamma = terms / (1 - terms) if terms < 1 else np.inf
         bias = upper(bias_sq[i], allowed.grown, allowed.lost)
-        error = gamma * (allowed.absolute * (spread * (1 + slack)) + bias)
+        share = allowed.projected + gamma * (allowed.factor + allowed.projected)
+        error = share * (spread * (1 + slack)) + gamma * bias
         error += allowed.activation * sizes[i, 1]
         error = (error + allowed.underflow * (entries + 1)) * (1 + 1e-12 + 1e-15 * entries)
         source[i, 1] = error

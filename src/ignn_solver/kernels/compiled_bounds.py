@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..certificate.bounds import Sweeper
 
 #: With less work than this, waking a second thread takes longer than the loop.
-_SERIAL_ENTRIES = 2**16
+_SERIAL_ENTRIES = 2**13
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -35,8 +35,8 @@ ALLOWANCE = np.dtype(
         ("grown", "f8"),
         ("lost", "f8"),
         ("roundoff", "f8"),  # u of the type in which f was computed
-        ("width", "f8"),  # channels d
-        ("absolute", "f8"),  # norm of |W|
+        ("projected", "f8"),  # relative error of a row of z W
+        ("factor", "f8"),  # norm of W
         ("activation", "f8"),  # relative error of the activation
         ("underflow", "f8"),  # what underflow can take from an entry
     ]
