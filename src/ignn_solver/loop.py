@@ -35,7 +35,7 @@ class Loop:
             which that is expected to be the last evaluation; a graph is done only by a residual of f.
         rough: How many evaluations after the first are rough ones (:class:`RoughMap`); no graph is done by one
             of these either.
-        observed: Whether somebody sees the values on the way.
+        kept: Whether somebody may keep the values on the way, or views of them.
 
     Attributes:
         residuals: Lowest relative residual of each graph so far.
@@ -54,7 +54,7 @@ class Loop:
         guard: Safeguard | None,
         sweeps: SweepMap | None = None,
         rough: int = 0,
-        observed: bool = False,
+        kept: bool = False,
     ) -> None:
         self.f, self.tol, self.guard, self.sweeps, self.rough = f, tol, guard, sweeps, rough
         self.adjacency = f.adjacency
@@ -70,7 +70,7 @@ class Loop:
         self._kept: Evaluation | None = None
         self._kept_of_f = np.zeros(graphs, dtype=bool)
         self._floor: np.ndarray | None = None
-        self.observed = observed
+        self.kept = kept
         self._buffers: list[Tensor] = []
         self._around: RoughMap | None = None
 
@@ -250,10 +250,9 @@ class Loop:
             if buffer.untyped_storage().data_ptr() not in in_use:
                 return buffer
         like = self.f.bias
-        # An observer may keep what it sees, and views of it.
         buffer = (
             torch.empty(like.shape, dtype=like.dtype, device=like.device)
-            if self.observed
+            if self.kept
             else POOL.like(like)
         )
         self._buffers.append(buffer)

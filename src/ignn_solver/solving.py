@@ -170,7 +170,8 @@ def solve(
         observer: Called after each evaluation with their number and the best ``Evaluation`` so far, which is what
             the solve would return; the solve stops as converged when it returns true. With one, no evaluation
             is rough; or, if it has an attribute ``looks_from``, none of those expected below that relative
-            residual, and it is not called after those that are.
+            residual, and it is not called after those that are. One that keeps neither the value nor a view
+            of it says so by a true attribute ``keeps_no_value``: the solve then reuses memory as without it.
 
     Returns:
         The best iterate with its status, residual, evaluations and trace.
@@ -214,7 +215,8 @@ def _solved(
     watch = solver.safeguard if safeguard is None else safeguard
     guard = Safeguard(f) if watch else None
     rough = _rough(f, solver, tol, observer) if z0 is None else 0
-    loop = Loop(f, tol, guard, _sweeps(f, solver), rough, observed=observer is not None)
+    kept = observer is not None and not getattr(observer, "keeps_no_value", False)
+    loop = Loop(f, tol, guard, _sweeps(f, solver), rough, kept)
     spent = 0
     if z0 is None:
         z, spent = solver.initial(f)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ignn_solver import InputError, solve
+from ignn_solver import IGNN, InputError, datasets, solve
 from ignn_solver.certificate import CertifiedStop, Certifier, is_certified, margins
 from ignn_solver.certificate.search import Case, reference_equilibrium
 
@@ -73,3 +73,15 @@ def test_a_fraction_out_of_range_and_a_map_without_certificate_are_refused():
     certifier.reason = "no certificate: the reason"
     with pytest.raises(InputError, match="the reason; without one, stop on the residual"):
         CertifiedStop(certifier, head)
+
+
+def test_a_certified_prediction_is_not_overwritten_by_the_next():
+    data, model = datasets.load("digits"), IGNN(64, 128, 10)
+    first = model.predict(data, stop="certified", fraction=0.5)
+    value, classes = first.solution.value.clone(), first.classes.clone()
+    for scale in (0.5, 2.0):
+        changed = data.clone()
+        changed.x = scale * data.x
+        model.predict(changed, stop="certified", fraction=0.5, on_failure="return")
+    assert torch.equal(first.solution.value, value)
+    assert torch.equal(first.classes, classes)

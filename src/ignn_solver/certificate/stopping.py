@@ -49,6 +49,8 @@ class CertifiedStop:
         reached: Whether it proved enough.
     """
 
+    keeps_no_value = True
+
     def __init__(
         self,
         certifier: Certifier,
