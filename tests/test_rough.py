@@ -20,7 +20,7 @@ NODES, WIDTH = 300, 32
 def everywhere(monkeypatch):
     """As if every machine had the instructions and every graph were large."""
     monkeypatch.setattr(rough, "_WORTHWHILE", 0)
-    monkeypatch.setattr(rough, "_has_instructions", lambda: True)
+    monkeypatch.setattr(kernels, "HAS_PAIRS", True)
 
 
 def problem(batch=None, dtype=torch.float32, activation="relu"):
@@ -68,7 +68,7 @@ def test_rough_evaluations_change_neither_the_count_nor_the_answer(monkeypatch):
     monkeypatch.setattr(RoughMap, "evaluate", lambda *args: used.append(args) or once(*args))
     found = ig.solve(f, solver, tol=1e-3)
     assert len(used) == solver.rough_evaluations(1e-3)
-    monkeypatch.setattr(rough, "_has_instructions", lambda: False)
+    monkeypatch.setattr(kernels, "HAS_PAIRS", False)
     exact = ig.solve(f, solver, tol=1e-3)
     assert found.num_evals == exact.num_evals
     assert int(found.rejected.sum()) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
@@ -11,6 +12,7 @@ from torch import Tensor
 from . import kernels
 from .adjacency import Adjacency
 from .errors import InputError
+from .kernels import products
 from .memory import Scratch
 
 if TYPE_CHECKING:
@@ -90,12 +92,13 @@ class FeatureMap(FixedPointMap, Protocol):
     def mean_slope(self, z: Tensor) -> Tensor:
         """The mean derivative of the activation for each feature, ``d``."""
 
-    def into_range_(self, z: Tensor) -> Tensor:
-        """Clamp ``z``, in place, to values the map can take."""
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """The least and the largest number that a state can hold."""
 
 
-_RANGES: dict[str, tuple[float, float | None]] = {
-    "relu": (0.0, None),
+_RANGES = {
+    "relu": (0.0, math.inf),
     "tanh": (-1.0, 1.0),
     "sigmoid": (0.0, 1.0),
 }
@@ -155,7 +158,7 @@ class EquilibriumMap:
         """``f(z)`` and the squared row norms of ``f(z) - z`` and ``f(z)``, without gradients."""
         with torch.no_grad():
             matrix = self.adjacency.matrix
-            projected = torch.mm(z, self.weight, out=PROJECTED.like(z))
+            projected = products.product(z, products.prepare(self.weight), PROJECTED.like(z))
             return Evaluation(
                 *kernels.evaluate(matrix, projected, self.bias, z, self.activation, None, out)
             )
@@ -168,10 +171,10 @@ class EquilibriumMap:
         """The mean slope of the activation for each feature, ``d``, at a value ``z`` of the map."""
         return self.derivative(z).mean(0)
 
-    def into_range_(self, z: Tensor) -> Tensor:
-        """Clamp ``z``, in place, to values f can take: never away from the fixed point."""
-        low, high = _RANGES[self.activation]
-        return z.clamp_(low, high)
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """What the activation can give: to clamp to it never leads away from the fixed point."""
+        return _RANGES[self.activation]
 
     def reordered(self, order: Order) -> EquilibriumMap:
         """The same map with its nodes in another order; without the features it was made from."""
@@ -235,12 +238,13 @@ class AdjointMap:
         """The mean of ``D`` for each feature, ``d``; the map is linear, so ``z`` does not matter."""
         return self.scale.mean(0)
 
-    def into_range_(self, z: Tensor) -> Tensor:
-        """Every value can be taken."""
-        return z
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """Every number."""
+        return products.ANY
 
     def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
         """The map at ``z`` and the squared row norms of its residual and its value."""
         matrix = self.adjacency.matrix
-        projected = torch.mm(z, self.weight, out=PROJECTED.like(z))
+        projected = products.product(z, products.prepare(self.weight), PROJECTED.like(z))
         return Evaluation(*kernels.evaluate(matrix, projected, self.bias, z, None, self.scale, out))

@@ -9,24 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-#: What a block of rows may take while it is worked on: small enough for the cache, large enough for two threads.
-_BLOCK_BYTES = 2**22
-
-
-def block_rows(x: Tensor, width: int) -> int:
-    """How many rows of ``width`` numbers, made from rows of ``x``, to work on at a time: all beyond the CPU."""
-    rows = x.shape[0]
-    if x.device.type != "cpu":
-        return rows
-    return max(1, min(rows, _BLOCK_BYTES // (width * x.element_size())))
-
-
-def row_blocks(x: Tensor, width: int) -> list[slice]:
-    """The rows of ``x`` in blocks of :func:`block_rows`."""
-    rows, block = x.shape[0], block_rows(x, width)
-    return [slice(begin, min(begin + block, rows)) for begin in range(0, rows, block)]
-
-
 _scratches: weakref.WeakSet[Scratch] = weakref.WeakSet()
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import torch
 from torch import Tensor
 
 from . import kernels
 from .equilibrium import PROJECTED, EquilibriumMap, Evaluation
-from .memory import POOL, Scratch, block_rows, row_blocks
+from .kernels import products
+from .memory import POOL, Scratch
 
 #: How much smaller than the residual at the base point a residual may be for a rough evaluation to show it:
 #: rounding to bfloat16 moves a result by about a thousandth of its distance from the base.
@@ -19,7 +18,8 @@ _WORTHWHILE = 2**17
 #: With more numbers than this, which are a gibibyte, memory is scarcer than time: it takes one copy and a half.
 MOST = 2**28
 
-_changes, _projected = Scratch(), Scratch()
+_projected = Scratch()
+_ROUNDED = torch.empty(0, dtype=torch.bfloat16)
 
 
 def pays(x: Tensor) -> bool:
@@ -28,16 +28,8 @@ def pays(x: Tensor) -> bool:
         x.dtype == torch.float32
         and _WORTHWHILE <= x.numel() <= MOST
         and kernels.use_compiled(x)
-        and _has_instructions()
+        and kernels.HAS_PAIRS
     )
-
-
-@lru_cache(maxsize=1)
-def _has_instructions() -> bool:
-    found: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
-    # Without oneDNN torch multiplies bfloat16 number by number.
-    fast = bool(found.get("avx512_bf16") or found.get("amx_bf16"))
-    return fast and bool(torch.backends.mkldnn.is_available())
 
 
 class RoughMap:
@@ -58,9 +50,10 @@ class RoughMap:
 
     def __init__(self, f: EquilibriumMap, base: Tensor, out: Tensor | None = None) -> None:
         self.f, self._base = f, base
-        self._weight = f.weight.bfloat16()
+        self._weight = products.prepare(f.weight, rough=True)
         self._inputs = POOL.like(f.bias)
-        projected = torch.mm(base, f.weight, out=PROJECTED.like(base))
+        exact = products.prepare(f.weight)
+        projected = products.product(base, exact, PROJECTED.like(base))
         found = kernels.evaluate(
             f.adjacency.matrix, projected, f.bias, base, f.activation, None, out, self._inputs
         )
@@ -68,14 +61,9 @@ class RoughMap:
 
     def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
         """``f(z)``, about, with the squared row norms of its distance from z, and of itself."""
-        f, weight = self.f, self._weight
-        rows, width = z.shape
-        changes = _changes.like(weight, (block_rows(z, width), width))
-        projected = _projected.like(weight, (rows, width))
-        for some in row_blocks(z, width):
-            change = changes[: some.stop - some.start]
-            kernels.differences(z[some], self._base[some], change)
-            torch.mm(change, weight, out=projected[some])
+        f = self.f
+        projected = _projected.like(_ROUNDED, z.shape)
+        products.rounded_product(z, self._base, self._weight, projected)
         found = kernels.evaluate(
             f.adjacency.matrix, projected, self._inputs, z, f.activation, None, out
         )

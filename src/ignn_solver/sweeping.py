@@ -10,6 +10,7 @@ from . import kernels
 from .adjacency import Adjacency
 from .equilibrium import AdjointMap, Contraction, EquilibriumMap, Evaluation
 from .errors import InputError
+from .kernels import products
 
 #: Fewer rows than this are not worth a thread of their own.
 _ROWS_PER_CHUNK = 1024
@@ -78,9 +79,10 @@ class SweepMap:
         """The mean derivative of the activation for each feature."""
         return self.f.mean_slope(z)
 
-    def into_range_(self, z: Tensor) -> Tensor:
-        """Clamp ``z``, in place, to values the map can take."""
-        return self.f.into_range_(z)
+    @property
+    def value_range(self) -> tuple[float, float]:
+        """The least and the largest number that a state can hold."""
+        return self.f.value_range
 
     @torch.no_grad()
     def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
@@ -112,7 +114,7 @@ class SweepMap:
         place = self._projected[self._at : self._at + z.shape[0]]
         if z is not self._result or z._version != self._version:
             self._result = None
-            torch.mm(z, self.f.weight, out=place)
+            products.product(z, products.prepare(self.f.weight), place)
         return place
 
 

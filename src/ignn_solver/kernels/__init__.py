@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from . import plain, plain_sweep
-from .mixing import mix as mix
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,15 +25,15 @@ try:
         compiled_bounds,
         compiled_guess,
         compiled_margins,
-        compiled_mix,
         compiled_sweep,
     )
+    from .vectors import HAS_PAIRS as HAS_PAIRS
 except ImportError:  # numba is an extra
     compiled = compiled_sweep = None  # type: ignore[assignment]
+    HAS_PAIRS = False
     compiled_bounds = compiled_guess = compiled_margins = None  # type: ignore[assignment]
-    compiled_mix = None  # type: ignore[assignment]
 
-_FEW_COLUMNS = 16
+_FEW_COLUMNS = 8
 ACTIVATIONS = ("relu", "tanh", "sigmoid")
 
 
@@ -96,19 +95,6 @@ def evaluate(
         return compiled.evaluate(matrix, projected, bias, z, activation, scale, out, inputs)
     projected = projected.to(z.dtype)
     return plain.evaluate(matrix, projected, bias, z, activation, scale, out, inputs)
-
-
-def differences(x: Tensor, y: Tensor, out: Tensor) -> None:
-    """Put ``x - y`` into ``out``, bfloat16; all ``n x d``."""
-    if use_compiled(x):
-        compiled_mix.differences(x, y, out)
-    else:
-        torch.sub(x, y, out=out)
-
-
-def activate_(x: Tensor, activation: str) -> Tensor:
-    """The activation of ``x``, in place."""
-    return plain.activate(x, activation, None)
 
 
 def sweep(

@@ -13,7 +13,8 @@ import torch
 from numba import prange
 from torch import Tensor
 
-from .rowwise import CODES, SCALED, fetch_ahead, finish, gather
+from .gathering import fetch_ahead, gather
+from .rowwise import CODES, SCALED, clear, copy, finish
 from .rowwise import PARALLEL as _FLAGS
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def _spmm(rowptr, col, value, x, out, splits, ahead):  # type: ignore[no-untyped
     for part in prange(splits.shape[0] - 1):
         for i in range(splits[part], splits[part + 1]):
             row = out[i]
-            row[:] = 0
+            clear(row)
             gather(row, x, col, value, rowptr[i], rowptr[i + 1], 0, 0, 0, 0, ahead)
 
 
@@ -49,10 +50,10 @@ def _evaluate(  # type: ignore[no-untyped-def]
     for part in prange(splits.shape[0] - 1):
         for i in range(splits[part], splits[part + 1]):
             row = out[i]
-            row[:] = bias[i]
+            copy(bias[i], row)
             gather(row, projected, col, value, rowptr[i], rowptr[i + 1], 0, 0, 0, 0, ahead)
             if inputs.shape[0] > 0:
-                inputs[i] = row
+                copy(row, inputs[i])
             residual_sq[i], value_sq[i] = finish(row, z[i], scale[i], code)
 
 

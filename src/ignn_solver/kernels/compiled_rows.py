@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from .compiled import _threads
-from .rowwise import CODES, PARALLEL, SERIAL, fetch_ahead, finish, gather
+from .gathering import fetch_ahead, gather
+from .rowwise import CODES, PARALLEL, SERIAL, clear, finish
 
 if TYPE_CHECKING:
     from ..sparse import SparseMatrix
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def _gather(rowptr, col, value, rows, x, out, ahead):  # type: ignore[no-untyped-def]
     for k in numba.prange(rows.shape[0]):
         row = out[k]
-        row[:] = 0
+        clear(row)
         gather(row, x, col, value, rowptr[rows[k]], rowptr[rows[k] + 1], 0, 0, 0, 0, ahead)
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from numba import prange
 from torch import Tensor
 
-from .blocks import multiply
 from .compiled import _threads
-from .rowwise import CODES, PARALLEL, SCALED, fetch_ahead, finish, gather
+from .gathering import fetch_ahead, gather
+from .rowwise import CODES, PARALLEL, SCALED, copy, finish
+from .tiles import multiply, pack
 
 if TYPE_CHECKING:
     from ..sparse import SparseMatrix
@@ -22,6 +23,7 @@ def _sweep(  # type: ignore[no-untyped-def]
     rowptr, col, value, projected, old, new, weight, bias, z, out, residual_sq, value_sq,
     chunks, block, code, scale, ahead,
 ):  # fmt: skip
+    packed = pack(weight)
     for part in prange(chunks.shape[0] - 1):
         first = chunks[part]
         last = chunks[part + 1]
@@ -29,13 +31,13 @@ def _sweep(  # type: ignore[no-untyped-def]
             end = min(begin + block, last)
             for i in range(begin, end):
                 row = out[i]
-                row[:] = bias[i]
+                copy(bias[i], row)
                 edges = rowptr[i], rowptr[i + 1]
                 gather(
                     row, projected, col, value, edges[0], edges[1], first, begin, new, old, ahead
                 )
                 residual_sq[i], value_sq[i] = finish(row, z[i], scale[i], code)
-            multiply(out, begin, end, weight, projected, new)
+            multiply(out, begin, end, packed, projected, new, False)
 
 
 def sweep(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from .. import kernels
 from ..equilibrium import EquilibriumMap, FeatureMap
 from ..errors import InputError
+from ..kernels import products
 from ..memory import POOL
 from ..rough import pays
 from ..solvers.learned import Learned
@@ -22,19 +22,19 @@ from .polynomials import fit_polynomials
 #: Up to this width the matrices of the steps are whole; beyond, of one of these ranks: more costs more than it
 #: saves.
 _WHOLE_WIDTH, _RANKS = 64, (32, 64)
-#: What an entry of A costs beside a multiplication in a dense product: its row is fetched from memory.
-_ENTRY = 4
-#: What it costs to read and write a number of the states while their neighbours are gathered and the step is mixed:
-#: mixing waits for memory more than for its products, which count a third.
-_STREAM = 50
-#: What a multiplication costs in a product in bfloat16.
-_ROUGH = 0.4
+#: Costs are counted in multiplications of a large product in float32. What one costs in bfloat16:
+_ROUGH = 0.5
+#: What it costs to fetch one number of a neighbour's row, and in narrow rows to find the row.
+_ENTRY, _FIND = 2.5, 70
+#: What it costs to read and write a number of the states in a full step, in a narrow one, and at the start: all
+#: wait for memory as long as for their products.
+_STREAM, _NARROW_STREAM, _START_STREAM = 106, 38, 49
 #: Products with fewer columns take as long as with so many.
 _VECTOR = 16
 #: A start whose error is so many times that of another is not worth fitting steps to.
 _MUCH_WORSE = 2.0
-#: What the calls of one step cost whatever its size, in multiplications.
-_CALLS = 2e6
+#: What the calls of one step cost whatever its size.
+_CALLS = 1.5e7
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,8 @@ class _Steps:
         left, right = fit.factors(fit.fit(self._target - image), self.rank)
         self.lefts.append(left)
         self.rights.append(right)
-        proposed = kernels.mix(z, fz, previous, left, right, POOL.like(z), self.f.into_range_)
+        ready, bounds = (products.prepare(left), products.prepare(right)), self.f.value_range
+        proposed = products.mix(z, fz, previous, *ready, POOL.like(z), bounds)
         self._previous, self._z = z, proposed
 
 
@@ -187,12 +188,12 @@ def _candidates(width: int, options: MomentumOptions) -> list[tuple[int, int]]:
 
 
 def _solve_cost(f: EquilibriumMap, found: NarrowStart, steps: _Steps) -> float:
-    """What a solve costs, in multiplications of a large product, as measured."""
+    """What a solve costs, as measured."""
     (nodes, width), entries = f.bias.shape, f.adjacency.num_entries
-    narrow, rank = found.basis.shape[1], steps.rank
-    products = nodes * width * (width + (rank or width))
-    dense = products * (_ROUGH if pays(f.bias) else 1)
-    full = dense + _ENTRY * entries * width + _STREAM * nodes * width + _CALLS
-    small = nodes * width * narrow
-    less = 2 * small + _ENTRY * entries * narrow + _CALLS
-    return len(steps.lefts) * full + len(found.steps) * less + 3 * small
+    narrow, numbers = found.basis.shape[1], nodes * width
+    dense = _ROUGH if pays(f.bias) else 1
+    mixing = 3 * steps.rank or 2 * width
+    full = numbers * (dense * (width + mixing) + _STREAM) + _ENTRY * entries * width + _CALLS
+    less = numbers * (dense * 2 * narrow + _NARROW_STREAM) + entries * (_FIND + 2 * narrow) + _CALLS
+    start = numbers * (dense * 3 * narrow + _START_STREAM)
+    return len(steps.lefts) * full + len(found.steps) * less + start

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .. import kernels
 from ..equilibrium import FeatureMap
+from ..kernels import products
 from ..memory import POOL
 from ..solvers.learned import assemble, powers, spectral_guess
 from .least_squares import gram
@@ -38,8 +38,8 @@ def fit_polynomials(
         coefficients = _fit_coefficients(pair, stack, target - image)
         found.append(coefficients)
         whole = assemble(coefficients, stack)
-        none = whole.new_empty(0, whole.shape[1])
-        proposed = kernels.mix(z, fz, previous, whole, none, POOL.like(z), f.into_range_)
+        matrices = products.prepare(whole), products.prepare(whole[:0])
+        proposed = products.mix(z, fz, previous, *matrices, POOL.like(z), f.value_range)
         previous, z = z, proposed
     return start, torch.stack(found)
 

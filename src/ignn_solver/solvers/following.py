@@ -114,7 +114,7 @@ def corrected(
             torch.mul(rows[0], factors[0], out=target)
             for one, factor in zip(rows[1:], factors[1:], strict=True):
                 target.add_(one, alpha=factor)
-        state.f.into_range_(put.addmm_(part, matrix))
+        put.addmm_(part, matrix).clamp_(*state.f.value_range)
     return out
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from .. import kernels
 from ..equilibrium import AdjointMap, EquilibriumMap, FeatureMap, FixedPointMap
 from ..errors import InputError
+from ..kernels import products
 from ..memory import POOL
 from ..rough import FLOOR, pays
 from .narrow import NarrowMap
@@ -44,7 +45,17 @@ def spectral_guess(f: FeatureMap, base: Tensor, start: Tensor) -> Tensor:
     """The point ``base + [base, b] @ start``, clamped to what f can take, ``n x d``."""
     width = base.shape[1]
     guess = torch.addmm(base, base, start[:width])
-    return f.into_range_(guess.addmm_(f.bias, start[width:]))
+    return guess.addmm_(f.bias, start[width:]).clamp_(*f.value_range)
+
+
+#: Of one step, prepared: the left factor without and with the momentum, and the right one.
+_Step = tuple[products.Prepared, products.Prepared, products.Prepared]
+
+
+def _ready(left: Tensor, right: Tensor, rough: bool = False) -> _Step:
+    width = right.shape[1]
+    first, both, second = (products.prepare(one, rough) for one in (left[:width], left, right))
+    return first, both, second
 
 
 @dataclass
@@ -53,7 +64,7 @@ class Momentum:
 
     f: FeatureMap
     previous: Tensor
-    steps: list[tuple[Tensor, Tensor]]
+    steps: list[_Step]
     count: int = 0
     proposed: Tensor | None = None
 
@@ -152,12 +163,10 @@ class Learned:
         """The matrices of each step: as fitted, or rebuilt where W has changed since."""
         f = self._checked(f)
         if self._knows(f):
-            kind = torch.bfloat16 if pays(z0) else z0.dtype
-            steps = list(zip(self.left.to(kind), self.right.to(kind), strict=True))
+            steps = self._ready_for(pays(z0))
         else:
             stack = powers(f, z0, self.spectral.shape[2] - 1)
-            whole = z0.new_empty(0, self.width)
-            steps = [(assemble(one, stack), whole) for one in self.spectral]
+            steps = [_ready(assemble(one, stack), stack[0][:0]) for one in self.spectral]
         return Momentum(f, z0, steps, proposed=z0)
 
     def restricted(self, state: Momentum, f: FixedPointMap, nodes: Tensor, z: Tensor) -> Momentum:
@@ -166,16 +175,27 @@ class Learned:
 
     def step(self, z: Tensor, fz: Tensor, state: Momentum) -> tuple[Tensor, Momentum]:
         """A plain step plus the mixed residual and momentum."""
-        left, right = state.steps[min(state.count, len(state.steps) - 1)]
+        first, left, right = state.steps[min(state.count, len(state.steps) - 1)]
         if state.count == 0:
-            left = left[: self.width]
-        out, finish = POOL.like(z), state.f.into_range_
-        proposed = kernels.mix(z, fz, state.previous, left, right, out, finish)
+            left = first
+        bounds = state.f.value_range
+        proposed = products.mix(z, fz, state.previous, left, right, POOL.like(z), bounds)
         # The loop reuses the memory of its images, but not that of what was proposed.
         state.previous = z if z is state.proposed else z.clone()
         state.proposed = proposed
         state.count += 1
         return proposed, state
+
+    def _ready_for(self, rough: bool) -> list[_Step]:
+        """The matrices of every step, prepared once."""
+        if rough not in self._prepared:
+            pairs = zip(self.left, self.right, strict=True)
+            self._prepared[rough] = [_ready(*pair, rough) for pair in pairs]
+        return self._prepared[rough]
+
+    @cached_property
+    def _prepared(self) -> dict[bool, list[_Step]]:
+        return {}
 
     def save(self, folder: str | Path) -> Path:
         """Write the solver into a folder; ``ignn_solver.load_solver`` reads it."""

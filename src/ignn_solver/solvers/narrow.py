@@ -5,11 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .. import kernels
 from ..equilibrium import EquilibriumMap
-from ..memory import POOL, Scratch, block_rows, row_blocks
+from ..kernels import products
+from ..memory import POOL, Scratch
+from ..rough import pays
 
-_states, _read = Scratch(), Scratch()
+_read = Scratch()
 
 
 class NarrowMap:
@@ -26,30 +27,29 @@ class NarrowMap:
 
     def __init__(self, f: EquilibriumMap, basis: Tensor) -> None:
         self.f = f
-        self.read = f.weight @ basis
-        self.write = basis.T.contiguous()
+        self.width = basis.shape[1]
+        self._rough = pays(f.bias)
+        self._read, self._write = self._ready(f.weight @ basis), self._ready(basis.T)
 
     @property
     def share(self) -> float:
         """What a step costs, in evaluations of f, by the multiplications."""
         (nodes, width), entries = self.f.bias.shape, self.f.adjacency.num_entries
-        narrow = self.write.shape[0]
+        narrow = self.width
         return narrow * (entries + 2 * nodes * width) / (width * (entries + nodes * width))
 
     def states(self, t: Tensor) -> Tensor:
         """The states that belong to coordinates, ``n x d``."""
-        inputs = torch.addmm(self.f.bias, t, self.write, out=POOL.like(self.f.bias))
-        return kernels.activate_(inputs, self.f.activation)
+        f = self.f
+        return products.activated(f.bias, t, self._write, f.activation, POOL.like(f.bias))
 
     def image(self, t: Tensor) -> Tensor:
         """``G(t)``, ``n x r``."""
-        f, rows = self.f, self.f.bias.shape[0]
-        read = _read.like(t, (rows, t.shape[1]))
-        # The states of a block of rows stay in the cache between their two products.
-        for some, states in _blocks(f.bias):
-            torch.addmm(f.bias[some], t[some], self.write, out=states)
-            torch.mm(kernels.activate_(states, f.activation), self.read, out=read[some])
-        return f.adjacency.matmul(read)
+        f = self.f
+        read = _read.like(t)
+        return f.adjacency.matmul(
+            products.through(f.bias, t, self._write, self._read, f.activation, read)
+        )
 
     def guess(self, start: Tensor, steps: Tensor) -> Tensor:
         """States near the fixed point of f, ``n x d``.
@@ -65,24 +65,20 @@ class NarrowMap:
 
     def first(self, start: Tensor) -> Tensor:
         r"""The first coordinates :math:`[\sigma(b), b]\, S`, without a pass over the edges, ``n x r``."""
-        f, (rows, width) = self.f, self.f.bias.shape
-        found = start.new_empty(rows, start.shape[1])
-        for some, states in _blocks(f.bias):
-            part = kernels.activate_(states.copy_(f.bias[some]), f.activation)
-            torch.mm(part, start[:width], out=found[some])
-            found[some].addmm_(f.bias[some], start[width:])
-        return found
+        f = self.f
+        found = start.new_empty(f.bias.shape[0], start.shape[1])
+        return products.from_bias(f.bias, self._ready(start), f.activation, found)
+
+    def _ready(self, matrix: Tensor) -> products.Prepared:
+        """A start need not be exact."""
+        return products.prepare(matrix, self._rough)
 
 
 def stepped(t: Tensor, image: Tensor, previous: Tensor | None, matrix: Tensor) -> Tensor:
     """The step ``image + [image - t, t - previous] @ matrix``; the first one has no ``previous``."""
     narrow = t.shape[1]
-    result = torch.addmm(image, image - t, matrix[:narrow])
-    return result if previous is None else result.addmm_(t - previous, matrix[narrow:])
-
-
-def _blocks(bias: Tensor) -> list[tuple[slice, Tensor]]:
-    """Each block of rows, and room for its states."""
-    width = bias.shape[1]
-    room = _states.like(bias, (block_rows(bias, width), width))
-    return [(some, room[: some.stop - some.start]) for some in row_blocks(bias, width)]
+    none = matrix.new_empty(0, narrow)
+    if previous is None:
+        previous, matrix = t, matrix[:narrow]
+    left, right = products.prepare(matrix), products.prepare(none)
+    return products.mix(t, image, previous, left, right, torch.empty_like(t))

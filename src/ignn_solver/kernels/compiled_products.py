@@ -1,0 +1,198 @@
+"""Dense products with small matrices, compiled by numba: a block of rows stays in the cache between two of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numba import prange
+from torch import Tensor
+
+from .compiled import _threads, as_numpy
+from .rowwise import CODES, PARALLEL, SERIAL, activate, copy, stored
+from .tiles import BLOCK, multiply, pack, pack_rounded
+from .vectors import HAS_PAIRS
+
+
+@numba.njit(**PARALLEL)
+def _product(x, packed, out):  # type: ignore[no-untyped-def]
+    rows = x.shape[0]
+    for block in prange((rows + BLOCK - 1) // BLOCK):
+        begin = block * BLOCK
+        multiply(x, begin, min(begin + BLOCK, rows), packed, out, 0, False)
+
+
+@numba.njit(**SERIAL)
+def _room(columns, like):  # type: ignore[no-untyped-def]
+    """Room for a block of rows to be multiplied by ``like``; those of pairs are filled up by a zero."""
+    room = np.empty((BLOCK, (columns + 1) // 2 * 2 if like.itemsize == 2 else columns), like.dtype)
+    if room.shape[1] > columns:
+        room[:, columns] = 0
+    return room
+
+
+@numba.njit(**SERIAL)
+def _block(x, begin, end, like):  # type: ignore[no-untyped-def]
+    """Rows ``begin`` to ``end`` of ``x`` as they are multiplied by ``like``: copied, and rounded where that is."""
+    room = _room(x.shape[1], like)
+    for i in range(end - begin):
+        for c in range(x.shape[1]):
+            room[i, c] = stored(x[begin + i, c], room)
+    return room
+
+
+@numba.njit(**PARALLEL)
+def _rounded_product(x, y, packed, out):  # type: ignore[no-untyped-def]
+    rows, width = x.shape
+    columns = out.shape[1]
+    for block in prange((rows + BLOCK - 1) // BLOCK):
+        begin = block * BLOCK
+        count = min(BLOCK, rows - begin)
+        changes = _room(width, packed)
+        found = np.empty((BLOCK, columns), x.dtype)
+        for i in range(count):
+            for c in range(width):
+                changes[i, c] = stored(x[begin + i, c] - y[begin + i, c], changes)
+        multiply(changes, 0, count, packed, found, 0, False)
+        for i in range(count):
+            for c in range(columns):
+                out[begin + i, c] = stored(found[i, c], out)
+
+
+@numba.njit(**PARALLEL)
+def _mix(z, image, previous, left, right, shape, out, low, high):  # type: ignore[no-untyped-def]
+    rows, width = z.shape
+    regressors, rank = shape
+    for block in prange((rows + BLOCK - 1) // BLOCK):
+        begin = block * BLOCK
+        count = min(BLOCK, rows - begin)
+        gathered = _room(regressors, left)
+        for i in range(count):
+            row = begin + i
+            for c in range(width):
+                gathered[i, c] = stored(image[row, c] - z[row, c], gathered)
+                out[row, c] = image[row, c]
+            if regressors > width:
+                for c in range(width):
+                    gathered[i, width + c] = stored(z[row, c] - previous[row, c], gathered)
+        if rank > 0:
+            mixed = np.empty((BLOCK, rank), z.dtype)
+            multiply(gathered, 0, count, left, mixed, 0, False)
+            multiply(_block(mixed, 0, count, right), 0, count, right, out, begin, True)
+        else:
+            multiply(gathered, 0, count, left, out, begin, True)
+        for row in range(begin, begin + count):
+            for c in range(width):
+                # Written so that NaN stays NaN.
+                number = low if out[row, c] < low else out[row, c]
+                out[row, c] = high if number > high else number
+
+
+@numba.njit(**PARALLEL)
+def _activated(bias, t, write, out, code):  # type: ignore[no-untyped-def]
+    rows = bias.shape[0]
+    for block in prange((rows + BLOCK - 1) // BLOCK):
+        begin = block * BLOCK
+        end = min(begin + BLOCK, rows)
+        for i in range(begin, end):
+            copy(bias[i], out[i])
+        multiply(_block(t, begin, end, write), 0, end - begin, write, out, begin, True)
+        for i in range(begin, end):
+            activate(out[i], code)
+
+
+@numba.njit(**PARALLEL)
+def _through(bias, t, write, read, out, code):  # type: ignore[no-untyped-def]
+    rows, width = bias.shape
+    for block in prange((rows + BLOCK - 1) // BLOCK):
+        begin = block * BLOCK
+        end = min(begin + BLOCK, rows)
+        states = np.empty((BLOCK, width), bias.dtype)
+        for i in range(end - begin):
+            copy(bias[begin + i], states[i])
+        multiply(_block(t, begin, end, write), 0, end - begin, write, states, 0, True)
+        for i in range(end - begin):
+            activate(states[i], code)
+        multiply(_block(states, 0, end - begin, read), 0, end - begin, read, out, begin, False)
+
+
+@numba.njit(**PARALLEL)
+def _from_bias(bias, packed, out, code):  # type: ignore[no-untyped-def]
+    rows, width = bias.shape
+    for block in prange((rows + BLOCK - 1) // BLOCK):
+        begin = block * BLOCK
+        count = min(BLOCK, rows - begin)
+        pair = _room(2 * width, packed)
+        row = np.empty(width, bias.dtype)
+        for i in range(count):
+            copy(bias[begin + i], row)
+            activate(row, code)
+            for c in range(width):
+                pair[i, c] = stored(row[c], pair)
+                pair[i, width + c] = stored(bias[begin + i, c], pair)
+        multiply(pair, 0, count, packed, out, begin, False)
+
+
+class Packed(NamedTuple):
+    """A small matrix as the compiled products read it."""
+
+    numbers: np.ndarray
+    shape: tuple[int, ...]
+
+
+def prepare(weight: Tensor, rough: bool) -> Packed:
+    """See ``products.prepare``."""
+    given = weight.contiguous().numpy()
+    return Packed((pack_rounded if rough and HAS_PAIRS else pack)(given), given.shape)
+
+
+def product(x: Tensor, weight: Packed, out: Tensor) -> None:
+    """See ``products.product``."""
+    _threads()
+    _product(x.contiguous().numpy(), weight.numbers, out.numpy())
+
+
+def rounded_product(x: Tensor, y: Tensor, weight: Packed, out: Tensor) -> None:
+    """See ``products.rounded_product``."""
+    _threads()
+    _rounded_product(x.contiguous().numpy(), y.contiguous().numpy(), weight.numbers, as_numpy(out))
+
+
+def mix(
+    z: Tensor,
+    image: Tensor,
+    previous: Tensor,
+    left: Packed,
+    right: Packed,
+    out: Tensor,
+    bounds: tuple[float, float],
+) -> None:
+    """See ``products.mix``."""
+    _threads()
+    arrays = [one.contiguous().numpy() for one in (z, image, previous)]
+    low, high = (arrays[0].dtype.type(bound) for bound in bounds)
+    shape = left.shape[0], right.shape[0]
+    _mix(*arrays, left.numbers, right.numbers, shape, out.numpy(), low, high)
+
+
+def activated(bias: Tensor, t: Tensor, write: Packed, activation: str, out: Tensor) -> None:
+    """See ``products.activated``."""
+    _threads()
+    arrays = bias.contiguous().numpy(), t.contiguous().numpy()
+    _activated(*arrays, write.numbers, out.numpy(), CODES[activation])
+
+
+def through(
+    bias: Tensor, t: Tensor, write: Packed, read: Packed, activation: str, out: Tensor
+) -> None:
+    """See ``products.through``."""
+    _threads()
+    arrays = bias.contiguous().numpy(), t.contiguous().numpy()
+    _through(*arrays, write.numbers, read.numbers, out.numpy(), CODES[activation])
+
+
+def from_bias(bias: Tensor, weight: Packed, activation: str, out: Tensor) -> None:
+    """See ``products.from_bias``."""
+    _threads()
+    _from_bias(bias.contiguous().numpy(), weight.numbers, out.numpy(), CODES[activation])

@@ -1,0 +1,59 @@
+"""Dense products with small matrices in plain torch: any device, any floating type."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .plain import activate
+
+
+def prepare(weight: Tensor, rough: bool) -> Tensor:
+    """See ``products.prepare``: here there is nothing to prepare, and nothing is rounded."""
+    return weight
+
+
+def product(x: Tensor, weight: Tensor, out: Tensor) -> None:
+    """See ``products.product``."""
+    torch.mm(x, weight, out=out)
+
+
+def rounded_product(x: Tensor, y: Tensor, weight: Tensor, out: Tensor) -> None:
+    """See ``products.rounded_product``."""
+    out.copy_((x - y) @ weight)
+
+
+def mix(
+    z: Tensor,
+    image: Tensor,
+    previous: Tensor,
+    left: Tensor,
+    right: Tensor,
+    out: Tensor,
+    bounds: tuple[float, float],
+) -> None:
+    """See ``products.mix``."""
+    regressors = image - z
+    if left.shape[0] > z.shape[1]:
+        regressors = torch.cat([regressors, z - previous], 1)
+    if right.shape[0] > 0:
+        regressors, left = regressors @ left, right
+    torch.addmm(image, regressors, left, out=out).clamp_(*bounds)
+
+
+def activated(bias: Tensor, t: Tensor, write: Tensor, activation: str, out: Tensor) -> None:
+    """See ``products.activated``."""
+    activate(torch.addmm(bias, t, write, out=out), activation, None)
+
+
+def through(
+    bias: Tensor, t: Tensor, write: Tensor, read: Tensor, activation: str, out: Tensor
+) -> None:
+    """See ``products.through``."""
+    torch.mm(activate(torch.addmm(bias, t, write), activation, None), read, out=out)
+
+
+def from_bias(bias: Tensor, weight: Tensor, activation: str, out: Tensor) -> None:
+    """See ``products.from_bias``."""
+    both = torch.cat([activate(bias.clone(), activation, None), bias], 1)
+    torch.mm(both, weight, out=out)

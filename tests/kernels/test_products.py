@@ -1,0 +1,120 @@
+"""Products with small matrices: what they say, compiled and in torch, whatever the layout."""
+
+import math
+
+import pytest
+import torch
+
+from ignn_solver import kernels
+from ignn_solver.kernels import products
+from problems import DOUBLE
+
+TOLERANCE = {torch.float32: 1e-6, DOUBLE: 1e-13}
+SHAPES = [(1, 1, 1), (300, 7, 2), (513, 16, 0), (5, 64, 8), (700, 512, 3), (100, 128, 48)]
+
+
+@pytest.fixture(params=["numba", "torch"])
+def backend(request, monkeypatch):
+    if request.param == "numba":
+        pytest.importorskip("numba")
+    monkeypatch.setenv("IGNN_SOLVER_KERNELS", request.param)
+
+
+def prepared(*matrices, rough=False):
+    return [products.prepare(one, rough) for one in matrices]
+
+
+def close(found, expected, width):
+    scale = TOLERANCE[found.dtype] * max(1.0, float(expected.abs().max())) * width
+    return bool((found - expected).abs().max() <= scale)
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("momentum", [True, False])
+@pytest.mark.parametrize(("rows", "width", "rank"), SHAPES)
+def test_a_step_is_what_it_says(rows, width, rank, momentum, dtype):
+    z, image, previous = torch.randn(3, rows, width, dtype=dtype).unbind()
+    left = torch.randn((1 + momentum) * width, rank or width, dtype=dtype)
+    right = torch.randn(rank, width, dtype=dtype)
+    regressors = torch.cat([image - z, z - previous][: 1 + momentum], 1)
+    expected = image + (regressors @ left if rank == 0 else regressors @ left @ right)
+    kept = [one.clone() for one in (z, image, previous)]
+    out = torch.full_like(z, torch.nan)
+    found = products.mix(z, image, previous, *prepared(left, right), out)
+    assert found is out
+    assert close(found, expected, width)
+    assert all(
+        torch.equal(one, other) for one, other in zip((z, image, previous), kept, strict=True)
+    )
+    turned = [one.T.contiguous().T for one in (z, image, previous, left, right)]
+    again = products.mix(*turned[:3], *prepared(*turned[3:]), torch.empty_like(z))
+    assert close(again, found, width)
+
+
+@pytest.mark.usefixtures("backend")
+def test_every_number_is_clamped_and_nan_stays():
+    z, image, previous = torch.randn(3, 9000, 64).unbind()
+    image[17, 3] = math.nan
+    matrices = prepared(torch.randn(128, 4), torch.randn(4, 64))
+    raw = products.mix(z, image, previous, *matrices, torch.empty_like(z))
+    found = products.mix(z, image, previous, *matrices, torch.empty_like(z), (0.0, 0.5))
+    assert torch.equal(found.nan_to_num(-1), raw.clamp(0.0, 0.5).nan_to_num(-1))
+    assert found[17].isnan().all()
+
+
+@pytest.mark.skipif(not kernels.HAS_PAIRS, reason="nothing is rounded on this processor")
+@pytest.mark.parametrize("momentum", [True, False])
+@pytest.mark.parametrize(("rows", "width", "rank"), SHAPES)
+def test_rough_matrices_round_the_correction_alone(rows, width, rank, momentum):
+    z, previous = torch.randn(2, rows, width).unbind()
+    image = z + 1e-3 * torch.randn(rows, width)
+    previous = z + 1e-3 * previous
+    left, right = torch.randn((1 + momentum) * width, rank or width), torch.randn(rank, width)
+    exact = products.mix(z, image, previous, *prepared(left, right), torch.empty_like(z))
+    matrices = prepared(left, right, rough=True)
+    rough = products.mix(z, image, previous, *matrices, torch.empty_like(z))
+    distance, size = (rough - exact).norm(), (exact - image).norm()
+    assert distance <= 0.02 * size + 1e-6 * image.norm()
+    assert width < 16 or distance >= 1e-4 * size
+
+
+@pytest.mark.skipif(not kernels.HAS_PAIRS, reason="nothing is rounded on this processor")
+@pytest.mark.parametrize(("rows", "width"), [(1, 1), (300, 7), (513, 128)])
+def test_a_rounded_product_is_near(rows, width):
+    x, weight = torch.randn(rows, width), torch.randn(width, width)
+    y = x + 1e-3 * torch.randn(rows, width)
+    out = torch.empty(rows, width, dtype=torch.bfloat16)
+    found = products.rounded_product(x, y, products.prepare(weight, rough=True), out)
+    expected = (x - y) @ weight
+    assert found is out
+    assert (found.float() - expected).norm() <= 0.02 * expected.norm()
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("activation", kernels.ACTIVATIONS)
+@pytest.mark.parametrize(("rows", "width", "narrow"), [(1, 1, 1), (300, 33, 5), (97, 128, 16)])
+def test_narrow_products_are_what_they_say(rows, width, narrow, activation, dtype):
+    bias, t = torch.randn(rows, width, dtype=dtype), torch.randn(rows, narrow, dtype=dtype)
+    write, read = (torch.randn(shape, dtype=dtype) for shape in ((narrow, width), (width, narrow)))
+    start = torch.randn(2 * width, narrow, dtype=dtype)
+    act = getattr(torch, activation)
+    states = act(bias + t @ write)
+    given = bias.clone()
+    ready = prepared(write, read, start)
+    found = products.activated(bias, t, ready[0], activation, torch.empty_like(bias))
+    assert close(found, states, width)
+    found = products.through(bias, t, *ready[:2], activation, torch.empty_like(t))
+    assert close(found, states @ read, width)
+    found = products.from_bias(bias, ready[2], activation, torch.empty_like(t))
+    assert close(found, torch.cat([act(bias), bias], 1) @ start, width)
+    assert torch.equal(bias, given)
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_a_product_is_one(dtype):
+    x, weight = torch.randn(1000, 130, dtype=dtype), torch.randn(130, 67, dtype=dtype)
+    found = products.product(x, products.prepare(weight), x.new_empty(1000, 67))
+    assert close(found, x @ weight, 130)
