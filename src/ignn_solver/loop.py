@@ -217,6 +217,11 @@ class Loop:
             expected: np.ndarray = now * np.minimum(now, before) <= self.tol * before
         return expected
 
+    @property
+    def ahead(self) -> RoughMap | None:
+        """The map of the next evaluation if that is a rough one."""
+        return self._around if self._may_be_rough() else None
+
     def _may_be_rough(self) -> bool:
         """Whether the next evaluation is one of the rough ones: none is, once a residual is too small for it."""
         if not 1 <= len(self.trace) <= self.rough:

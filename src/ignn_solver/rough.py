@@ -46,24 +46,29 @@ class RoughMap:
 
     Attributes:
         at_base: The evaluation of f at the base, a full one.
+        onward: What an evaluation needs first, for a solver that makes it along with its step.
+        known: The point for which that was done.
     """
 
     def __init__(self, f: EquilibriumMap, base: Tensor, out: Tensor | None = None) -> None:
-        self.f, self._base = f, base
-        self._weight = products.prepare(f.weight, rough=True)
+        self.f, base = f, base.contiguous()
+        projected = _projected.like(_ROUNDED, tuple(base.shape))
+        self.onward = products.Onward(base, products.prepare(f.weight, rough=True), projected)
+        self.known: Tensor | None = None
         self._inputs = POOL.like(f.bias)
         exact = products.prepare(f.weight)
-        projected = products.product(base, exact, PROJECTED.like(base))
+        at_base = products.product(base, exact, PROJECTED.like(base))
         found = kernels.evaluate(
-            f.adjacency.matrix, projected, f.bias, base, f.activation, None, out, self._inputs
+            f.adjacency.matrix, at_base, f.bias, base, f.activation, None, out, self._inputs
         )
         self.at_base = Evaluation(*found)
 
     def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
         """``f(z)``, about, with the squared row norms of its distance from z, and of itself."""
-        f = self.f
-        projected = _projected.like(_ROUNDED, z.shape)
-        products.rounded_product(z, self._base, self._weight, projected)
+        f, projected = self.f, self.onward.out
+        if z is not self.known:
+            products.rounded_product(z, *self.onward)
+        self.known = None
         found = kernels.evaluate(
             f.adjacency.matrix, projected, self._inputs, z, f.activation, None, out
         )

@@ -57,7 +57,8 @@ class Solver(Protocol):
     A solver with an attribute ``base = "sweep"`` sees sweeps in place (:class:`SweepMap`) in the place of
     evaluations of f; the last evaluation is one of f itself all the same. So it is for a solver with a
     method ``rough_evaluations``, which says from the tolerance how many evaluations after the first may round to
-    bfloat16 (:class:`RoughMap`): where that is faster, and the start is the solver's own, they do. A
+    bfloat16 (:class:`RoughMap`): where that is faster, and the start is the solver's own, they do; a method
+    ``step_towards`` is then called in the place of ``step``, with the map of the next evaluation. A
     solver with a method ``restricted`` goes on with the graphs of a large batch that have not stopped alone.
     """
 
@@ -224,6 +225,7 @@ def _solved(
         z = z0.detach().to(f.bias.dtype)
     state = solver.init(f, z)
     restrict = getattr(solver, "restricted", None) if observer is None else None
+    step_towards = getattr(solver, "step_towards", None)
     wider: list[tuple[Loop, Tensor]] = []
     while True:
         spent += 1
@@ -240,7 +242,10 @@ def _solved(
             loop, guard = part, part.guard
             z, fz = z[nodes], fz[nodes]
             state = restrict(state, loop.f, nodes, z)
-        z, state = solver.step(z, fz, state)
+        if step_towards is not None and loop.ahead is not None:
+            z, state = step_towards(z, fz, state, loop.ahead)
+        else:
+            z, state = solver.step(z, fz, state)
         if guard is not None:
             z = guard.guarded(z)
     for whole, nodes in reversed(wider):

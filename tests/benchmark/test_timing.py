@@ -17,16 +17,18 @@ def test_rounds_are_interleaved_and_turn():
     calls = {name: (lambda name=name: order.append(name)) for name in "abc"}
     rounds = {}
     times = interleaved(calls, 4, rounds.__setitem__)
-    assert "".join(order) == "abcbcacababc"
+    assert "".join(order) == "aabbccbbccaaccaabbaabbcc"
     assert list(rounds) == [1, 2, 3, 4]
     assert times == {name: median(one[name] for one in rounds.values()) for name in "abc"}
     assert gc.isenabled()
 
 
 def test_one_slow_round_does_not_move_the_median():
-    pauses = iter([0.2, 0.01, 0.01])
+    # A call before each that is timed, but not after one that took long.
+    pauses = iter([0.01, 0.25, 0.01, 0.01, 0.01])
     times = interleaved({"sleep": lambda: time.sleep(next(pauses))}, 3)
     assert 10 <= times["sleep"] < 200
+    assert next(pauses, None) is None
 
 
 def test_the_peak_is_what_lives_at_the_same_time():

@@ -15,6 +15,9 @@ import torch
 
 from ..memory import release
 
+#: Calls that take longer, in milliseconds, do not mind what was before them.
+_SHORT = 200
+
 
 def interleaved(
     calls: Mapping[str, Callable[[], Any]],
@@ -23,6 +26,9 @@ def interleaved(
     statistic: Callable[[list[float]], float] = statistics.median,
 ) -> dict[str, float]:
     """Time each call once a round, in an order that turns with the rounds.
+
+    A short call is made once more right before, untimed: else the threads of the one before it, which still wait
+    for work on the same cores, and caches full of its data would be charged to it.
 
     Args:
         calls: What to time, by name; each must have been called before, so that nothing is compiled.
@@ -42,15 +48,21 @@ def interleaved(
         for turn in range(rounds):
             first = turn % len(names)
             for name in names[first:] + names[:first]:
-                began = time.perf_counter()
-                calls[name]()
-                times[name].append(1000 * (time.perf_counter() - began))
+                if not times[name] or times[name][-1] < _SHORT:
+                    calls[name]()
+                times[name].append(_milliseconds(calls[name]))
             if after_round is not None:
                 after_round(turn + 1, {name: found[-1] for name, found in times.items()})
     finally:
         if collecting:
             gc.enable()
     return {name: statistic(found) for name, found in times.items()}
+
+
+def _milliseconds(call: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    call()
+    return 1000 * (time.perf_counter() - began)
 
 
 def peak_bytes(call: Callable[[], Any]) -> int:

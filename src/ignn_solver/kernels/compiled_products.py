@@ -42,26 +42,32 @@ def _block(x, begin, end, like):  # type: ignore[no-untyped-def]
     return room
 
 
+@numba.njit(**SERIAL)
+def _rounded_block(x, y, begin, end, packed, out):  # type: ignore[no-untyped-def]
+    """Rows ``begin`` to ``end`` of ``(x - y) @ weight``, rounded."""
+    changes = _room(x.shape[1], packed)
+    found = np.empty((BLOCK, out.shape[1]), x.dtype)
+    for i in range(end - begin):
+        for c in range(x.shape[1]):
+            changes[i, c] = stored(x[begin + i, c] - y[begin + i, c], changes)
+    multiply(changes, 0, end - begin, packed, found, 0, False)
+    for i in range(end - begin):
+        for c in range(out.shape[1]):
+            out[begin + i, c] = stored(found[i, c], out)
+
+
 @numba.njit(**PARALLEL)
 def _rounded_product(x, y, packed, out):  # type: ignore[no-untyped-def]
-    rows, width = x.shape
-    columns = out.shape[1]
+    rows = x.shape[0]
     for block in prange((rows + BLOCK - 1) // BLOCK):
         begin = block * BLOCK
-        count = min(BLOCK, rows - begin)
-        changes = _room(width, packed)
-        found = np.empty((BLOCK, columns), x.dtype)
-        for i in range(count):
-            for c in range(width):
-                changes[i, c] = stored(x[begin + i, c] - y[begin + i, c], changes)
-        multiply(changes, 0, count, packed, found, 0, False)
-        for i in range(count):
-            for c in range(columns):
-                out[begin + i, c] = stored(found[i, c], out)
+        _rounded_block(x, y, begin, min(begin + BLOCK, rows), packed, out)
 
 
 @numba.njit(**PARALLEL)
-def _mix(z, image, previous, left, right, shape, out, low, high):  # type: ignore[no-untyped-def]
+def _mix(  # type: ignore[no-untyped-def]
+    z, image, previous, left, right, shape, out, low, high, base, weight, projected
+):
     rows, width = z.shape
     regressors, rank = shape
     for block in prange((rows + BLOCK - 1) // BLOCK):
@@ -87,6 +93,8 @@ def _mix(z, image, previous, left, right, shape, out, low, high):  # type: ignor
                 # Written so that NaN stays NaN.
                 number = low if out[row, c] < low else out[row, c]
                 out[row, c] = high if number > high else number
+        if base.shape[0] > 0:
+            _rounded_block(out, base, begin, begin + count, weight, projected)
 
 
 @numba.njit(**PARALLEL)
@@ -134,6 +142,10 @@ def _from_bias(bias, packed, out, code):  # type: ignore[no-untyped-def]
         multiply(pair, 0, count, packed, out, begin, False)
 
 
+#: Where nothing is put.
+_NOWHERE = np.empty((0, 0), np.uint16)
+
+
 class Packed(NamedTuple):
     """A small matrix as the compiled products read it."""
 
@@ -167,13 +179,19 @@ def mix(
     right: Packed,
     out: Tensor,
     bounds: tuple[float, float],
+    onward: tuple[Tensor, Packed, Tensor] | None,
 ) -> None:
     """See ``products.mix``."""
     _threads()
     arrays = [one.contiguous().numpy() for one in (z, image, previous)]
     low, high = (arrays[0].dtype.type(bound) for bound in bounds)
     shape = left.shape[0], right.shape[0]
-    _mix(*arrays, left.numbers, right.numbers, shape, out.numpy(), low, high)
+    base, weight, projected = arrays[0][:0], left.numbers, _NOWHERE
+    if onward is not None:
+        base, weight, projected = onward[0].numpy(), onward[1].numbers, as_numpy(onward[2])
+    _mix(
+        *arrays, left.numbers, right.numbers, shape, out.numpy(), low, high, base, weight, projected
+    )
 
 
 def activated(bias: Tensor, t: Tensor, write: Packed, activation: str, out: Tensor) -> None:

@@ -31,6 +31,7 @@ def mix(
     right: Tensor,
     out: Tensor,
     bounds: tuple[float, float],
+    onward: tuple[Tensor, Tensor, Tensor] | None,
 ) -> None:
     """See ``products.mix``."""
     regressors = image - z
@@ -39,6 +40,8 @@ def mix(
     if right.shape[0] > 0:
         regressors, left = regressors @ left, right
     torch.addmm(image, regressors, left, out=out).clamp_(*bounds)
+    if onward is not None:
+        rounded_product(out, *onward)
 
 
 def activated(bias: Tensor, t: Tensor, write: Tensor, activation: str, out: Tensor) -> None:

@@ -16,7 +16,7 @@ from ..equilibrium import AdjointMap, EquilibriumMap, FeatureMap, FixedPointMap
 from ..errors import InputError
 from ..kernels import products
 from ..memory import POOL
-from ..rough import FLOOR, pays
+from ..rough import FLOOR, RoughMap, pays
 from .narrow import NarrowMap
 
 if TYPE_CHECKING:
@@ -175,11 +175,24 @@ class Learned:
 
     def step(self, z: Tensor, fz: Tensor, state: Momentum) -> tuple[Tensor, Momentum]:
         """A plain step plus the mixed residual and momentum."""
+        return self._step(z, fz, state, None)
+
+    def step_towards(
+        self, z: Tensor, fz: Tensor, state: Momentum, towards: RoughMap
+    ) -> tuple[Tensor, Momentum]:
+        """The same step, with the product that the next evaluation begins with."""
+        proposed, state = self._step(z, fz, state, towards.onward)
+        towards.known = proposed
+        return proposed, state
+
+    def _step(
+        self, z: Tensor, fz: Tensor, state: Momentum, onward: products.Onward | None
+    ) -> tuple[Tensor, Momentum]:
         first, left, right = state.steps[min(state.count, len(state.steps) - 1)]
         if state.count == 0:
             left = first
         bounds = state.f.value_range
-        proposed = products.mix(z, fz, state.previous, left, right, POOL.like(z), bounds)
+        proposed = products.mix(z, fz, state.previous, left, right, POOL.like(z), bounds, onward)
         # The loop reuses the memory of its images, but not that of what was proposed.
         state.previous = z if z is state.proposed else z.clone()
         state.proposed = proposed
