@@ -118,3 +118,17 @@ def test_a_product_is_one(dtype):
     x, weight = torch.randn(1000, 130, dtype=dtype), torch.randn(130, 67, dtype=dtype)
     found = products.product(x, products.prepare(weight), x.new_empty(1000, 67))
     assert close(found, x @ weight, 130)
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_a_combination_is_what_it_says(dtype):
+    points = torch.randn(4, 301, 33, dtype=dtype).unbind()
+    plain, mixing = [1.5, -0.5, 0.25, 0.0], [0.0, 2.0, -1.0, 0.5]
+    matrix = torch.randn(33, 33, dtype=dtype)
+    sums = [sum(x * a for x, a in zip(points, some, strict=True)) for some in (plain, mixing)]
+    expected = (sums[0] + sums[1] @ matrix).clamp(-1.0, 2.0)
+    out = torch.empty_like(points[0])
+    found = products.combine(points, plain, mixing, products.prepare(matrix), out, (-1.0, 2.0))
+    assert found is out
+    assert close(found, expected, 33)

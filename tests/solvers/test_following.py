@@ -4,6 +4,7 @@ import torch
 import ignn_solver as ig
 from ignn_solver.equilibrium import AdjointMap
 from ignn_solver.errors import InputError
+from ignn_solver.kernels.products import prepare
 from ignn_solver.learning.following import fit_following
 from ignn_solver.solvers.following import Following, Pair, corrected
 from learning.conftest import f, graph, model, solution
@@ -28,12 +29,13 @@ def test_without_corrections_it_is_plain_iteration(f):
 
 def test_the_correction_is_the_formula(f):
     last, begin, z, fz = (torch.rand_like(f.bias) for _ in range(4))
-    state = Pair(f, torch.empty(0), last, begin)
+    state = Pair(f, [], last, begin)
     s, c, matrix = torch.tensor([0.1, 0.2, 0.3]), torch.tensor([0.4, 0.5, 0.6]), f.weight
     plain = fz + 0.1 * (fz - z) + 0.2 * (z - begin) + 0.3 * (begin - last)
     mixed = 0.4 * (fz - z) + 0.5 * (z - begin) + 0.6 * (begin - last)
     expected = torch.relu(plain + mixed @ matrix)
-    torch.testing.assert_close(corrected(state, z, fz, s, c, matrix), expected)
+    found = corrected(state, z, fz, s, c, prepare(matrix))
+    torch.testing.assert_close(found, expected)
 
 
 def test_it_saves_evaluations_forward_and_backward(f, solution, fitted):

@@ -64,6 +64,34 @@ def _rounded_product(x, y, packed, out):  # type: ignore[no-untyped-def]
         _rounded_block(x, y, begin, min(begin + BLOCK, rows), packed, out)
 
 
+@numba.njit(**SERIAL)
+def _clamp(x, begin, end, low, high):  # type: ignore[no-untyped-def]
+    for i in range(begin, end):
+        for c in range(x.shape[1]):
+            # Written so that NaN stays NaN.
+            number = low if x[i, c] < low else x[i, c]
+            x[i, c] = high if number > high else number
+
+
+@numba.njit(**PARALLEL)
+def _combine(  # type: ignore[no-untyped-def]
+    first, second, third, fourth, plain, mixing, packed, out, low, high
+):
+    rows, width = first.shape
+    for block in prange((rows + BLOCK - 1) // BLOCK):
+        begin = block * BLOCK
+        end = min(begin + BLOCK, rows)
+        part = _room(width, packed)
+        for i in range(begin, end):
+            for c in range(width):
+                a, b, d, e = first[i, c], second[i, c], third[i, c], fourth[i, c]
+                out[i, c] = plain[0] * a + plain[1] * b + plain[2] * d + plain[3] * e
+                mixed = mixing[0] * a + mixing[1] * b + mixing[2] * d + mixing[3] * e
+                part[i - begin, c] = stored(mixed, part)
+        multiply(part, 0, end - begin, packed, out, begin, True)
+        _clamp(out, begin, end, low, high)
+
+
 @numba.njit(**PARALLEL)
 def _mix(  # type: ignore[no-untyped-def]
     z, image, previous, left, right, shape, out, low, high, base, weight, projected
@@ -88,11 +116,7 @@ def _mix(  # type: ignore[no-untyped-def]
             multiply(_block(mixed, 0, count, right), 0, count, right, out, begin, True)
         else:
             multiply(gathered, 0, count, left, out, begin, True)
-        for row in range(begin, begin + count):
-            for c in range(width):
-                # Written so that NaN stays NaN.
-                number = low if out[row, c] < low else out[row, c]
-                out[row, c] = high if number > high else number
+        _clamp(out, begin, begin + count, low, high)
         if base.shape[0] > 0:
             _rounded_block(out, base, begin, begin + count, weight, projected)
 
@@ -192,6 +216,23 @@ def mix(
     _mix(
         *arrays, left.numbers, right.numbers, shape, out.numpy(), low, high, base, weight, projected
     )
+
+
+def combine(
+    points: tuple[Tensor, ...],
+    plain: list[float],
+    mixing: list[float],
+    matrix: Packed,
+    out: Tensor,
+    bounds: tuple[float, float],
+) -> None:
+    """See ``products.combine``."""
+    _threads()
+    arrays = [one.contiguous().numpy() for one in points]
+    kind = arrays[0].dtype
+    factors = np.array(plain, kind), np.array(mixing, kind)
+    low, high = (kind.type(bound) for bound in bounds)
+    _combine(*arrays, *factors, matrix.numbers, out.numpy(), low, high)
 
 
 def activated(bias: Tensor, t: Tensor, write: Packed, activation: str, out: Tensor) -> None:

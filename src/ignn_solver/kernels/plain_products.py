@@ -44,6 +44,22 @@ def mix(
         rounded_product(out, *onward)
 
 
+def combine(
+    points: tuple[Tensor, ...],
+    plain: list[float],
+    mixing: list[float],
+    matrix: Tensor,
+    out: Tensor,
+    bounds: tuple[float, float],
+) -> None:
+    """See ``products.combine``."""
+    totals = []
+    for factors in (plain, mixing):
+        pairs = zip(points, factors, strict=True)
+        totals.append(sum((one * factor for one, factor in pairs), torch.zeros_like(out)))
+    torch.addmm(totals[0], totals[1], matrix, out=out).clamp_(*bounds)
+
+
 def activated(bias: Tensor, t: Tensor, write: Tensor, activation: str, out: Tensor) -> None:
     """See ``products.activated``."""
     activate(torch.addmm(bias, t, write, out=out), activation, None)

@@ -91,6 +91,28 @@ def mix(
     return out
 
 
+def combine(
+    points: tuple[Tensor, Tensor, Tensor, Tensor],
+    plain: list[float],
+    mixing: list[float],
+    matrix: Prepared,
+    out: Tensor,
+    bounds: tuple[float, float] = ANY,
+) -> Tensor:
+    """The sum of four points times ``plain``, plus their sum times ``mixing`` times a matrix.
+
+    Args:
+        points: Each ``n x d``.
+        plain: Four factors.
+        mixing: Four factors.
+        matrix: ``d x d``; a rough one rounds what it is multiplied with.
+        out: Where to put it; not the memory of any of the others.
+        bounds: What the result is clamped to.
+    """
+    _chosen(out).combine(points, plain, mixing, matrix, out, bounds)
+    return out
+
+
 def activated(bias: Tensor, t: Tensor, write: Prepared, activation: str, out: Tensor) -> Tensor:
     """``act(bias + t @ write)`` for a narrow t, ``n x r``, and ``write``, ``r x d``."""
     _chosen(bias).activated(bias, t, write, activation, out)

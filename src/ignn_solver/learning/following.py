@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ..equilibrium import FeatureMap
+from ..kernels import products
 from ..solvers.following import Following, Pair, corrected
 from ..solvers.learned import powers
 
@@ -30,7 +31,7 @@ def fit_following(
     generator = torch.Generator().manual_seed(seed)
     rows = torch.randperm(start.shape[0], generator=generator)[:_MAX_ROWS].to(start.device)
     stack = powers(f, start, degree)
-    state = Pair(f, stack, start)
+    state = Pair(f, [], start)
     z, found = start, []
     for _ in range(steps):
         state.begin = z
@@ -40,7 +41,7 @@ def fit_following(
         scalars, weights, polynomial = _fit(regressors, stack, (solution - fz)[rows])
         found.append((scalars, weights, polynomial))
         matrix = torch.einsum("j,jab->ab", polynomial.to(z.dtype), stack[1:])
-        following = corrected(state, z, fz, scalars, weights, matrix)
+        following = corrected(state, z, fz, scalars, weights, products.prepare(matrix))
         state.last, z = state.begin, following
     columns = [torch.stack(column).to(start.dtype) for column in zip(*found, strict=True)]
     return Following(*columns)

@@ -10,11 +10,10 @@ from torch import Tensor
 
 from ..equilibrium import FeatureMap, FixedPointMap
 from ..errors import InputError
+from ..kernels import products
 from ..memory import POOL
+from ..rough import pays
 from .learned import powers
-
-#: Rows worked on at a time.
-_BLOCK = 512
 
 
 @dataclass
@@ -22,14 +21,11 @@ class Pair:
     """The state of a solve: where this pair of evaluations began, and where the last one did."""
 
     f: FeatureMap
-    matrices: Tensor
+    matrices: list[products.Prepared]
     last: Tensor
     begin: Tensor | None = None
     count: int = 0
     proposed: Tensor | None = None
-
-    def __post_init__(self) -> None:
-        self.block = self.last.new_empty(_BLOCK, self.last.shape[1])
 
     def regressors(self, z: Tensor, fz: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Both residuals of the pair and the momentum of the pair before: each ``n x d``."""
@@ -82,7 +78,7 @@ class Following:
             raise InputError(f"a learned solver solves equilibrium maps, not {type(f).__name__}")
         stack = powers(f, z0, self.polynomial.shape[1])[1:]
         matrices = torch.einsum("kj,jab->kab", self.polynomial.to(z0.dtype), stack)
-        return Pair(f, matrices, z0)
+        return Pair(f, [products.prepare(one, pays(z0)) for one in matrices], z0)
 
     def step(self, z: Tensor, fz: Tensor, state: Pair) -> tuple[Tensor, Any]:
         """A plain step, and after every second evaluation a corrected one."""
@@ -99,23 +95,18 @@ class Following:
 
 
 def corrected(
-    state: Pair, z: Tensor, fz: Tensor, scalars: Tensor, weights: Tensor, matrix: Tensor
+    state: Pair,
+    z: Tensor,
+    fz: Tensor,
+    scalars: Tensor,
+    weights: Tensor,
+    matrix: products.Prepared,
 ) -> Tensor:
     """The point after a pair of evaluations, ``n x d``."""
     assert state.begin is not None
     points = (fz, z, state.begin, state.last)
     plain, mixing = _of_points(1.0, scalars), _of_points(0.0, weights)
-    out = POOL.like(fz)
-    # Block by block, so that the rows are read from memory once.
-    for begin in range(0, fz.shape[0], _BLOCK):
-        rows = [one[begin : begin + _BLOCK] for one in points]
-        put, part = out[begin : begin + _BLOCK], state.block[: rows[0].shape[0]]
-        for target, factors in ((put, plain), (part, mixing)):
-            torch.mul(rows[0], factors[0], out=target)
-            for one, factor in zip(rows[1:], factors[1:], strict=True):
-                target.add_(one, alpha=factor)
-        put.addmm_(part, matrix).clamp_(*state.f.value_range)
-    return out
+    return products.combine(points, plain, mixing, matrix, POOL.like(fz), state.f.value_range)
 
 
 def _of_points(constant: float, factors: Tensor) -> list[float]:
