@@ -26,15 +26,18 @@ _WHOLE_WIDTH, _RANKS = 64, (32, 64)
 _ROUGH = 0.5
 #: What it costs to fetch one number of a neighbour's row, and in narrow rows to find the row.
 _ENTRY, _FIND = 2.5, 70
-#: What it costs to read and write a number of the states in a full step, in a narrow one, and at the start: all
-#: wait for memory as long as for their products.
-_STREAM, _NARROW_STREAM, _START_STREAM = 106, 38, 49
+#: What it costs to read and write a number of the states in a full step, in one that is not mixed, in a narrow one,
+#: and at the start: all wait for memory as long as for their products.
+_STREAM, _PLAIN_STREAM, _NARROW_STREAM, _START_STREAM = 106, 67, 38, 49
+#: Beyond this size states come from memory in every pass, and this is what each number costs more; narrow ones pass
+#: more often.
+_CACHED_BYTES, _FAR, _FAR_NARROW = 2**25, 60, 350
 #: Products with fewer columns take as long as with so many.
 _VECTOR = 16
 #: A start whose error is so many times that of another is not worth fitting steps to.
 _MUCH_WORSE = 2.0
-#: What the calls of one step cost whatever its size.
-_CALLS = 1.5e7
+#: What the calls for one pass over the states cost whatever their size.
+_CALLS = 7e6
 
 
 @dataclass(frozen=True)
@@ -92,14 +95,21 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
         if chosen is not None and found.error > _MUCH_WORSE * chosen[1].error:
             continue
         # The higher rank is tried with one stand-in alone: fitting takes time too.
-        for rank in _ranks(width, options) if chosen is None else _ranks(width, options)[:1]:
-            steps = _Steps(base, solution, rows, found.states, rank, options.ridge)
+        ranks = _ranks(width, options) if chosen is None else _ranks(width, options)[:1]
+        for rank, plain in [*((rank, 0.0) for rank in ranks), (ranks[0], options.tol)]:
+            steps = _Steps(base, solution, rows, found.states, rank, options.ridge, plain)
             most = math.inf if chosen is None else chosen[0]
+            # Plain steps are for where they need no more evaluations; a product is not cheap everywhere.
+            longest = len(chosen[2].lefts) if chosen and plain else options.steps
             # What costs more already than the best so far is not followed to its end.
-            while _solve_cost(f, found, steps) < most and steps.goes_on(options):
+            while (
+                _solve_cost(f, found, steps) < most
+                and steps.goes_on(options)
+                and len(steps.lefts) < longest
+            ):
                 steps.advance()
             cost = _solve_cost(f, found, steps)
-            if cost < most:
+            if cost < most and not (plain and steps.goes_on(options)):
                 chosen = cost, found, steps
     assert chosen is not None
     _, found, steps = chosen
@@ -118,6 +128,7 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
             "preset": "learned",
             "steps": options.steps,
             "rank": steps.rank,
+            "plain": steps.plain,
             "narrow": options.narrow,
             "base": options.base,
             "residuals": steps.residuals,
@@ -128,16 +139,29 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
 class _Steps:
     """The steps fitted so far, and where they have led.
 
+    They are plain ones first, with nothing fitted, down to the relative residual ``plain_to``; where a start is
+    good and a product cheap, that costs least.
+
     Attributes:
+        plain: How many of them are plain.
         residuals: Relative residual at each point that was evaluated.
         lefts: Left factors, or whole matrices.
         rights: Right factors.
     """
 
     def __init__(
-        self, f: FeatureMap, solution: Tensor, rows: Tensor, start: Tensor, rank: int, ridge: float
+        self,
+        f: FeatureMap,
+        solution: Tensor,
+        rows: Tensor,
+        start: Tensor,
+        rank: int,
+        ridge: float,
+        plain_to: float,
     ) -> None:
         self.f, self.rows, self.rank, self.ridge = f, rows, rank, ridge
+        self._plain_to = plain_to
+        self.plain = 0
         self._target = solution[rows]
         self._z = self._previous = start
         self.residuals: list[float] = []
@@ -156,6 +180,9 @@ class _Steps:
         fz = evaluation.value
         relative = (evaluation.residual_sq.sum() / evaluation.value_sq.sum()).sqrt()
         self.residuals.append(float(relative))
+        if not self.lefts[self.plain :] and 0 < self._plain_to < self.residuals[-1]:
+            self._stay_plain(fz)
+            return
         image, point = fz[rows], z[rows]
         regressors = torch.cat([image - point, point - previous[rows]], 1)
         fit = LeastSquares(regressors, self.ridge)
@@ -165,6 +192,14 @@ class _Steps:
         ready, bounds = (products.prepare(left), products.prepare(right)), self.f.value_range
         proposed = products.mix(z, fz, previous, *ready, POOL.like(z), bounds)
         self._previous, self._z = z, proposed
+
+    def _stay_plain(self, fz: Tensor) -> None:
+        width = fz.shape[1]
+        self.plain += 1
+        self.lefts.append(fz.new_zeros(2 * width, self.rank or width))
+        self.rights.append(fz.new_zeros(self.rank, width))
+        # Where mixing begins it has no momentum.
+        self._previous = self._z = fz
 
 
 def _ranks(width: int, options: MomentumOptions) -> tuple[int, ...]:
@@ -193,7 +228,16 @@ def _solve_cost(f: EquilibriumMap, found: NarrowStart, steps: _Steps) -> float:
     narrow, numbers = found.basis.shape[1], nodes * width
     dense = _ROUGH if pays(f.bias) else 1
     mixing = 3 * steps.rank or 2 * width
-    full = numbers * (dense * (width + mixing) + _STREAM) + _ENTRY * entries * width + _CALLS
-    less = numbers * (dense * 2 * narrow + _NARROW_STREAM) + entries * (_FIND + 2 * narrow) + _CALLS
+    plain = numbers * (dense * width + _PLAIN_STREAM) + _ENTRY * entries * width + _CALLS
+    mixed = numbers * (dense * mixing + _STREAM - _PLAIN_STREAM) + _CALLS
+    less = (
+        numbers * (dense * 2 * narrow + _NARROW_STREAM)
+        + entries * (_FIND + 2 * narrow)
+        + 2 * _CALLS
+    )
     start = numbers * (dense * 3 * narrow + _START_STREAM)
-    return len(steps.lefts) * full + len(found.steps) * less + start
+    if numbers * f.bias.element_size() > _CACHED_BYTES:
+        plain, mixed = plain + _FAR * numbers, mixed + _FAR * numbers
+        less += _FAR_NARROW * nodes * narrow
+    fitted = len(steps.lefts) - steps.plain
+    return len(steps.lefts) * plain + fitted * mixed + len(found.steps) * less + start

@@ -60,11 +60,12 @@ def _ready(left: Tensor, right: Tensor, rough: bool = False) -> _Step:
 
 @dataclass
 class Momentum:
-    """The state of a solve: the matrices of each step, which one it is at, and where it was before."""
+    """The state of a solve: the matrices of its steps, how many are plain, where it is and where it was."""
 
     f: FeatureMap
     previous: Tensor
     steps: list[_Step]
+    plain: int = 0
     count: int = 0
     proposed: Tensor | None = None
 
@@ -76,11 +77,11 @@ class Learned:
     .. math::
         Z_{k+1} = f(Z_k) + [f(Z_k) - Z_k,\; Z_k - Z_{k-1}]\, C_k
 
-    clamped to the range of the activation. The ``2d x d`` matrices :math:`C_k` have low rank. For each
-    eigenvalue of W the errors live on a line through 0, on which such a two-term recurrence can be as
-    good as Chebyshev's method, even where W is orthogonal and Anderson gains nothing. The start
-    :math:`Z_0` comes from a few steps of the same kind with a narrow stand-in for f
-    (:class:`~ignn_solver.solvers.narrow.NarrowMap`), charged as evaluations.
+    clamped to the range of the activation; the first steps may be plain, with :math:`C_k = 0`. The
+    ``2d x d`` matrices :math:`C_k` have low rank. For each eigenvalue of W the errors live on a line through 0,
+    on which such a two-term recurrence can be as good as Chebyshev's method, even where W is orthogonal and
+    Anderson gains nothing. The start :math:`Z_0` comes from a few steps of the same kind with a narrow
+    stand-in for f (:class:`~ignn_solver.solvers.narrow.NarrowMap`), charged as evaluations.
 
     For a W that has changed since, the start is :math:`\sigma(b) + [\sigma(b), b]\, C_0`, and it and every
     :math:`C_k` are rebuilt as polynomials in W with a few learned coefficients. The backward fixed point
@@ -163,11 +164,11 @@ class Learned:
         """The matrices of each step: as fitted, or rebuilt where W has changed since."""
         f = self._checked(f)
         if self._knows(f):
-            steps = self._ready_for(pays(z0))
+            plain, steps = int(self.details.get("plain", 0)), self._ready_for(pays(z0))
         else:
             stack = powers(f, z0, self.spectral.shape[2] - 1)
-            steps = [_ready(assemble(one, stack), stack[0][:0]) for one in self.spectral]
-        return Momentum(f, z0, steps, proposed=z0)
+            plain, steps = 0, [_ready(assemble(one, stack), stack[0][:0]) for one in self.spectral]
+        return Momentum(f, z0, steps, plain, proposed=z0)
 
     def restricted(self, state: Momentum, f: FixedPointMap, nodes: Tensor, z: Tensor) -> Momentum:
         """The state of a solve that goes on with some of the nodes, at ``z``."""
@@ -181,18 +182,21 @@ class Learned:
         self, z: Tensor, fz: Tensor, state: Momentum, towards: RoughMap
     ) -> tuple[Tensor, Momentum]:
         """The same step, with the product that the next evaluation begins with."""
-        proposed, state = self._step(z, fz, state, towards.onward)
-        towards.known = proposed
-        return proposed, state
+        return self._step(z, fz, state, towards)
 
     def _step(
-        self, z: Tensor, fz: Tensor, state: Momentum, onward: products.Onward | None
+        self, z: Tensor, fz: Tensor, state: Momentum, towards: RoughMap | None
     ) -> tuple[Tensor, Momentum]:
+        if state.count < state.plain:
+            state.count += 1
+            return fz, state
         first, left, right = state.steps[min(state.count, len(state.steps) - 1)]
-        if state.count == 0:
+        if state.count == state.plain:
             left = first
-        bounds = state.f.value_range
+        bounds, onward = state.f.value_range, None if towards is None else towards.onward
         proposed = products.mix(z, fz, state.previous, left, right, POOL.like(z), bounds, onward)
+        if towards is not None:
+            towards.known = proposed
         # The loop reuses the memory of its images, but not that of what was proposed.
         state.previous = z if z is state.proposed else z.clone()
         state.proposed = proposed
