@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -15,6 +17,35 @@ def test_each_step_comes_closer_than_the_plain_step(f, solution, rank):
         fz = f(z)
         z, state = solver.step(z, fz, state)
         assert torch.dist(z, solution) < torch.dist(fz, solution)
+
+
+def test_plain_steps_come_first_and_mixing_begins_without_momentum(f, solution):
+    mixing = fit_momentum(f, solution, MomentumOptions(steps=6, rank=6))
+    assert mixing.details["plain"] == 0
+    late = replace(mixing, details={**mixing.details, "plain": 2})
+    z, _ = late.initial(f)
+    state = late.init(f, z)
+    for _ in range(2):
+        fz = f(z)
+        z, state = late.step(z, fz, state)
+        assert z is fz
+    point, image = z, f(z)
+    z, state = late.step(point, image, state)
+    correction = (image - point) @ late.left[2][:16] @ late.right[2]
+    torch.testing.assert_close(z, (image + correction).clamp_min(0))
+    kept, image = z.clone(), f(z)
+    z, state = late.step(z, image, state)
+    both = torch.cat([image - kept, kept - point], 1)
+    torch.testing.assert_close(z, (image + both @ late.left[3] @ late.right[3]).clamp_min(0))
+
+
+def test_plain_steps_are_chosen_only_where_they_need_no_more_evaluations(f, solution):
+    chosen = fit_momentum(f, solution, MomentumOptions())
+    mixing = fit_momentum(f, solution, MomentumOptions(rank=0))
+    evals = [ig.solve(f, solver, tol=1e-3).num_evals for solver in (chosen, mixing)]
+    assert evals[0] <= evals[1]
+    assert chosen.details["plain"] <= evals[0]
+    assert not chosen.left[: chosen.details["plain"]].any()
 
 
 def test_shapes_and_parameters(f, solution):

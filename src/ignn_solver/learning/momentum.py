@@ -46,7 +46,8 @@ class MomentumOptions:
 
     Attributes:
         steps: Steps with matrices of their own; later ones repeat the last.
-        rank: Rank of each step's matrix; 0 for full, ``None`` to choose by width and cost.
+        rank: Rank of each step's matrix; 0 for full, ``None`` to choose by width and cost, also whether the first
+            steps need one.
         narrow: Width of the stand-in that gives the start; 0 for none, ``None`` to choose by cost.
         narrow_steps: The most steps with it.
         tol: The relative residual for which the stand-in is chosen.
@@ -96,7 +97,10 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
             continue
         # The higher rank is tried with one stand-in alone: fitting takes time too.
         ranks = _ranks(width, options) if chosen is None else _ranks(width, options)[:1]
-        for rank, plain in [*((rank, 0.0) for rank in ranks), (ranks[0], options.tol)]:
+        tried = [(rank, 0.0) for rank in ranks]
+        if options.rank is None:
+            tried.append((ranks[0], options.tol))
+        for rank, plain in tried:
             steps = _Steps(base, solution, rows, found.states, rank, options.ridge, plain)
             most = math.inf if chosen is None else chosen[0]
             # Plain steps are for where they need no more evaluations; a product is not cheap everywhere.
