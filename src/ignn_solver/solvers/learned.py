@@ -231,7 +231,8 @@ class Learned:
         return adapted
 
     def _checked(self, f: FixedPointMap) -> FeatureMap:
-        if not isinstance(f, FeatureMap):
+        # To look for every member of the protocol takes as long as a part of a small solve.
+        if not isinstance(f, EquilibriumMap | AdjointMap) and not isinstance(f, FeatureMap):
             raise InputError(f"a learned solver solves equilibrium maps, not {type(f).__name__}")
         if f.weight.shape != self.weight.shape:
             raise InputError(
@@ -243,8 +244,11 @@ class Learned:
     def _knows(self, f: FeatureMap) -> bool:
         if isinstance(f, AdjointMap):
             return False
-        change = torch.linalg.norm(f.weight - self.weight)
-        return bool(change <= _WEIGHT_CHANGE * torch.linalg.norm(self.weight))
+        return float(torch.dist(f.weight, self.weight)) <= self._most_change
+
+    @cached_property
+    def _most_change(self) -> float:
+        return _WEIGHT_CHANGE * float(torch.linalg.norm(self.weight))
 
 
 def assemble(coefficients: Tensor, stack: Tensor) -> Tensor:
