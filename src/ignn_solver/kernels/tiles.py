@@ -21,6 +21,8 @@ _ROWS = 6
 _VECTORS = 2 if VECTOR_BYTES == 32 else 4
 #: Rows of a tile of one or two vectors, where registers are left: more sums hide what each waits for.
 _MANY_ROWS = 6 if VECTOR_BYTES == 32 else 12
+#: A number of rows that fills every tile.
+ROWS = max(_ROWS, _MANY_ROWS)
 #: Rows to work on at a time in a loop over blocks: whole tiles, and small enough for the cache.
 BLOCK = 8 * _ROWS
 

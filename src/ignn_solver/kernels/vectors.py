@@ -121,6 +121,13 @@ class Emitter:
         product = self.builder.fmul(left, right, flags=_FUSED)
         return self.builder.fadd(total, product, flags=_FUSED)
 
+    def total(self, vector: Any) -> Any:
+        """The sum of all lanes, in any order."""
+        kind = ir.FunctionType(self.number, [self.number, self.vector])
+        name = f"llvm.vector.reduce.fadd.v{self.lanes}f{8 * self.size}"
+        add = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(add, [self.number(0.0), vector], fastmath=("reassoc",))
+
     def pairs(self, pointer: Any) -> Any:
         """One vector of pairs of bfloat16."""
         kind = ir.VectorType(_INDEX, self.lanes)
