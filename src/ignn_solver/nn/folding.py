@@ -70,7 +70,7 @@ def scale_and_shift(norm: nn.Module) -> tuple[Tensor, Tensor] | None:
 
 def _tensors(*modules: nn.Module) -> tuple[Tensor, ...]:
     """The numbers that the modules hold themselves."""
-    found = []
+    found: list[Tensor] = []
     for module in modules:
         found += [one for one in module._parameters.values() if one is not None]
         found += [one for one in module._buffers.values() if one is not None]
