@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from .ordering import Order
 
+#: About how many nodes of small graphs are worked on at a time.
+_RUN = 192
+
 
 class Adjacency:
     r"""The symmetric-normalised adjacency :math:`A = D^{-1/2} M D^{-1/2}`, ``n x n``, of a graph.
@@ -166,10 +169,21 @@ class Adjacency:
         return torch.bincount(self.graph, minlength=self.num_graphs)
 
     @cached_property
-    def _first_nodes(self) -> np.ndarray | None:
+    def first_nodes(self) -> np.ndarray | None:
         """The first node of each graph; ``None`` where a graph has no node."""
         sizes = self.graph_sizes.cpu().numpy()
         return np.cumsum(sizes) - sizes if (sizes > 0).all() else None
+
+    @cached_property
+    def blocks(self) -> np.ndarray | None:
+        """First nodes of runs of whole graphs, and n: runs that stay in the cache; ``None`` without a batch."""
+        if self.graph is None:
+            return None
+        ends = np.cumsum(self.graph_sizes.cpu().numpy())
+        begins = np.concatenate([[0], ends[:-1]])
+        # A new run begins with the first graph that would end in another stretch of so many nodes.
+        fresh = np.diff(begins // _RUN, prepend=-1) > 0
+        return np.append(begins[fresh], ends[-1])
 
     def sum_per_graph(self, x: Tensor) -> Tensor:
         """Sum over the nodes of each graph, in float64: from ``n`` (or ``n x d``) to ``num_graphs (x d)``.
@@ -178,10 +192,10 @@ class Adjacency:
         """
         if self.graph is None:
             return x.sum(0, keepdim=True, dtype=torch.float64)
-        if x.device.type == "cpu" and self._first_nodes is not None:
+        if x.device.type == "cpu" and self.first_nodes is not None:
             # The rows of a graph lie together: adding them so is faster than by index.
             rows = x.detach().to(torch.float64).numpy()
-            return torch.from_numpy(np.add.reduceat(rows, self._first_nodes, axis=0))
+            return torch.from_numpy(np.add.reduceat(rows, self.first_nodes, axis=0))
         total = x.new_zeros(self.num_graphs, *x.shape[1:], dtype=torch.float64)
         return total.index_add_(0, self.graph, x.to(torch.float64))
 

@@ -157,11 +157,7 @@ class EquilibriumMap:
     def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
         """``f(z)`` and the squared row norms of ``f(z) - z`` and ``f(z)``, without gradients."""
         with torch.no_grad():
-            matrix = self.adjacency.matrix
-            projected = products.product(z, products.prepare(self.weight), PROJECTED.like(z))
-            return Evaluation(
-                *kernels.evaluate(matrix, projected, self.bias, z, self.activation, None, out)
-            )
+            return _evaluated(self, z, self.activation, None, out)
 
     def derivative(self, value: Tensor) -> Tensor:
         r""":math:`\sigma'` at the point where :math:`\sigma` gave ``value``, entry by entry."""
@@ -245,6 +241,17 @@ class AdjointMap:
 
     def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:
         """The map at ``z`` and the squared row norms of its residual and its value."""
-        matrix = self.adjacency.matrix
-        projected = products.product(z, products.prepare(self.weight), PROJECTED.like(z))
-        return Evaluation(*kernels.evaluate(matrix, projected, self.bias, z, None, self.scale, out))
+        return _evaluated(self, z, None, self.scale, out)
+
+
+def _evaluated(
+    f: FeatureMap, z: Tensor, activation: str | None, scale: Tensor | None, out: Tensor | None
+) -> Evaluation:
+    """An evaluation with an activation, or with factors in its place."""
+    matrix, blocks, weight = f.adjacency.matrix, f.adjacency.blocks, f.weight.detach()
+    if blocks is not None:
+        return Evaluation(
+            *kernels.evaluate_blocks(matrix, blocks, weight, f.bias, z, activation, scale, out)
+        )
+    projected = products.product(z, products.prepare(weight), PROJECTED.like(z))
+    return Evaluation(*kernels.evaluate(matrix, projected, f.bias, z, activation, scale, out))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from .equilibrium import AdjointMap, EquilibriumMap, Evaluation, FixedPointMap
+from .kernels.rows import put_graphs
 from .memory import POOL
 from .rough import FLOOR, RoughMap
 from .safeguard import Safeguard
@@ -69,6 +70,7 @@ class Loop:
         self._started = time.perf_counter()
         self._kept: Evaluation | None = None
         self._kept_of_f = np.zeros(graphs, dtype=bool)
+        self._own = False
         self._floor: np.ndarray | None = None
         self.kept = kept
         self._buffers: list[Tensor] = []
@@ -240,10 +242,24 @@ class Loop:
         lower = np.where(of_f == self._kept_of_f, relative < self.residuals, of_f) & self.active
         self._kept_of_f = self._kept_of_f | of_f
         if self._kept is None or lower.all():
-            self._kept = evaluation
+            self._kept, self._own = evaluation, False
         elif lower.any():
-            self._kept = self._chosen(lower, evaluation, self._kept)
+            self._keep(evaluation, lower)
         return lower
+
+    def _keep(self, evaluation: Evaluation, graphs: np.ndarray) -> None:
+        """Keep the evaluation for some of the graphs alone."""
+        assert self._kept is not None
+        begins = self.adjacency.first_nodes
+        if self.kept or begins is None or not all(one.is_contiguous() for one in evaluation):
+            self._kept = self._chosen(graphs, evaluation, self._kept)
+            return
+        if not self._own:
+            # What was kept is also an image that a solver or the safeguard may hold.
+            mine = Evaluation(POOL.like(evaluation.value), *map(torch.empty_like, evaluation[1:]))
+            put_graphs(~graphs, begins, self._kept, mine)
+            self._kept, self._own = mine, True
+        put_graphs(graphs, begins, evaluation, self._kept)
 
     def _spare(self, z: Tensor) -> Tensor:
         """A buffer that nobody reads any more: fresh memory costs a page fault every 4 KiB."""

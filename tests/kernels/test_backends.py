@@ -1,10 +1,11 @@
 """The compiled kernels and those in plain torch give the same numbers."""
 
+import numpy as np
 import pytest
 import torch
 
 from ignn_solver import kernels
-from ignn_solver.kernels import compiled, plain
+from ignn_solver.kernels import compiled, plain, products
 from ignn_solver.sparse import SparseMatrix
 from problems import DOUBLE
 
@@ -52,7 +53,48 @@ def test_evaluations_agree(kind, n, width, dtype):
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
-@pytest.mark.parametrize("width", [1, 3, 512])
+@pytest.mark.parametrize("sizes", [(1,), (5, 1, 30, 2), (13,) * 40])
+@pytest.mark.parametrize("width", [1, 7, 32, 40, 100, 300])
+@pytest.mark.parametrize("kind", [*kernels.ACTIVATIONS, "scale"])
+def test_an_evaluation_block_after_block_is_the_same(kind, width, sizes, dtype):
+    ends = torch.tensor(sizes).cumsum(0)
+    n = int(ends[-1])
+    parts = [
+        torch.randint(size, (2, 3 * size)) + end - size
+        for size, end in zip(sizes, ends, strict=True)
+    ]
+    edges = torch.cat(parts, 1)
+    matrix = SparseMatrix.from_coo(*edges, torch.rand(edges.shape[1], dtype=dtype), (n, n))
+    z, bias, scale = operands(n, width, dtype)
+    weight = torch.randn(width, width, dtype=dtype)
+    blocks = np.append(0, ends.numpy())
+    chosen = (None, scale) if kind == "scale" else (kind, None)
+    found = kernels.evaluate_blocks(matrix, blocks, weight, bias, z, *chosen)
+    for one, other in zip(
+        found, plain.evaluate(matrix, z @ weight, bias, z, *chosen, None), strict=True
+    ):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+    # To the last bit where the products are the same: alone or in a batch, a graph stops at the same evaluation.
+    projected = products.product(z, products.prepare(weight), torch.empty_like(z))
+    for one, other in zip(
+        found, kernels.evaluate(matrix, projected, bias, z, *chosen), strict=True
+    ):
+        assert torch.equal(one, other)
+
+
+def test_an_evaluation_block_after_block_shows_what_is_not_a_number():
+    matrix = SparseMatrix.from_coo(torch.arange(4), torch.arange(4), torch.ones(4), (4, 4))
+    z = torch.zeros(4, 20)
+    z[2, 3] = torch.nan
+    y, residual_sq, _ = kernels.evaluate_blocks(
+        matrix, np.array([0, 2, 4]), torch.eye(20), z.clone(), z, "relu"
+    )
+    assert y.isnan().any(1).tolist() == [False, False, True, False]
+    assert residual_sq.isnan().tolist() == [False, False, True, False]
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("width", [1, 3, 48, 512])
 def test_products_agree_also_with_empty_rows(width, dtype):
     matrix = random_matrix(40, 25, 30, dtype)
     assert int((matrix.rowptr.diff() == 0).sum()) > 0

@@ -113,6 +113,18 @@ def test_narrow_products_are_what_they_say(rows, width, narrow, activation, dtyp
 
 
 @pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("activation", kernels.ACTIVATIONS)
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize(("rows", "width"), [(1, 1), (300, 7), (130, 32)])
+def test_a_guess_is_what_it_says(rows, width, dtype, activation):
+    bias, weight = torch.randn(rows, width, dtype=dtype), torch.randn(2 * width, width, dtype=dtype)
+    act, given = getattr(torch, activation), bias.clone()
+    found = products.guess(bias, products.prepare(weight), activation, torch.empty_like(bias))
+    assert close(found, act(bias + torch.cat([act(bias), bias], 1) @ weight), width)
+    assert torch.equal(bias, given)
+
+
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_a_product_is_one(dtype):
     x, weight = torch.randn(1000, 130, dtype=dtype), torch.randn(130, 67, dtype=dtype)

@@ -1,5 +1,6 @@
 """Loops over a few rows, compiled and in torch, against dense matrices."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -68,3 +69,14 @@ def test_entries_of_rows_are_where_the_pointers_say(matrix):
     for k, row in enumerate(rows.tolist()):
         expected = torch.arange(int(matrix.rowptr[row]), int(matrix.rowptr[row + 1]))
         assert torch.equal(place[owner == k], expected)
+
+
+@pytest.mark.parametrize("backend", ["numba", "torch"])
+def test_the_rows_of_chosen_graphs_are_put_in_place(backend, monkeypatch):
+    monkeypatch.setenv("IGNN_SOLVER_KERNELS", backend)
+    found = torch.randn(6, 3), torch.randn(6), torch.randn(6)
+    out = tuple(torch.zeros_like(one) for one in found)
+    kernels.put_graphs(np.array([True, False, True]), np.array([0, 2, 3]), found, out)
+    for one, other in zip(found, out, strict=True):
+        assert torch.equal(other[[0, 1, 3, 4, 5]], one[[0, 1, 3, 4, 5]])
+        assert (other[2] == 0).all()

@@ -97,6 +97,36 @@ def evaluate(
     return plain.evaluate(matrix, projected, bias, z, activation, scale, out, inputs)
 
 
+def evaluate_blocks(
+    matrix: SparseMatrix,
+    blocks: np.ndarray,
+    weight: Tensor,
+    bias: Tensor,
+    z: Tensor,
+    activation: str | None = None,
+    scale: Tensor | None = None,
+    out: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Evaluate ``y = act(matrix @ (z @ weight) + bias)`` block after block, whose products stay in the cache.
+
+    Args:
+        matrix: Sparse ``n x n``; no entry joins two blocks.
+        blocks: First row of each block, and ``n``.
+        weight: ``d x d``.
+        bias: ``n x d``.
+        z: The point, ``n x d``.
+        activation: One of ``ACTIVATIONS``.
+        scale: Instead of an activation: factors, ``n x d``.
+        out: Where to put ``y``; not the memory of ``z``.
+
+    Returns:
+        As :func:`evaluate` does.
+    """
+    if use_compiled(z):
+        return compiled.evaluate_blocks(matrix, blocks, weight, bias, z, activation, scale, out)
+    return plain.evaluate(matrix, z @ weight, bias, z, activation, scale, out)
+
+
 def sweep(
     matrix: SparseMatrix,
     projected: Tensor,

@@ -13,9 +13,10 @@ import torch
 from numba import prange
 from torch import Tensor
 
-from .gathering import fetch_ahead, gather
-from .rowwise import CODES, SCALED, clear, copy, finish
+from .gathering import fetch_ahead, gather, relu_rows, sum_rows
+from .rowwise import CODES, SCALED, copy, finish
 from .rowwise import PARALLEL as _FLAGS
+from .tiles import ROWS, multiply, pack
 
 if TYPE_CHECKING:
     from ..sparse import SparseMatrix
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
 @numba.njit(**_FLAGS)
 def _spmm(rowptr, col, value, x, out, splits, ahead):  # type: ignore[no-untyped-def]
     for part in prange(splits.shape[0] - 1):
-        for i in range(splits[part], splits[part + 1]):
-            row = out[i]
-            clear(row)
-            gather(row, x, col, value, rowptr[i], rowptr[i + 1], 0, 0, 0, 0, ahead)
+        sum_rows(splits[part], splits[part + 1], rowptr, x, col, value, out, 0, False, ahead)
 
 
 @numba.njit(**_FLAGS)
@@ -48,13 +46,59 @@ def _evaluate(  # type: ignore[no-untyped-def]
     ahead,
 ):
     for part in prange(splits.shape[0] - 1):
-        for i in range(splits[part], splits[part + 1]):
+        first, last = splits[part], splits[part + 1]
+        if code == 0 and inputs.shape[0] == 0:
+            relu_rows(
+                first, last, rowptr, projected, col, value, 0, ahead, bias, z, out, residual_sq, value_sq
+            )  # fmt: skip
+            continue
+        for i in range(first, last):
+            edge, end = rowptr[i], rowptr[i + 1]
             row = out[i]
             copy(bias[i], row)
-            gather(row, projected, col, value, rowptr[i], rowptr[i + 1], 0, 0, 0, 0, ahead)
+            gather(row, projected, col, value, edge, end, 0, 0, 0, 0, ahead)
             if inputs.shape[0] > 0:
                 copy(row, inputs[i])
             residual_sq[i], value_sq[i] = finish(row, z[i], scale[i], code)
+
+
+@numba.njit(**_FLAGS)
+def _evaluate_blocks(  # type: ignore[no-untyped-def]
+    rowptr,
+    col,
+    value,
+    z,
+    packed,
+    bias,
+    out,
+    residual_sq,
+    value_sq,
+    blocks,
+    most,
+    parts,
+    code,
+    scale,
+):
+    rows, width = z.shape
+    count = blocks.shape[0] - 1
+    for part in prange(parts):
+        projected = np.empty((most + ROWS, width), z.dtype)
+        for block in range(part * count // parts, (part + 1) * count // parts):
+            first, last = blocks[block], blocks[block + 1]
+            # A few rows too many cost less than an incomplete tile.
+            many = (last - first + ROWS - 1) // ROWS * ROWS
+            multiply(z, first, min(first + many, rows), packed, projected, -first, False)
+            if code == 0:
+                relu_rows(
+                    first, last, rowptr, projected, col, value, -first, 0, bias, z, out, residual_sq, value_sq
+                )  # fmt: skip
+                continue
+            for i in range(first, last):
+                edge, end = rowptr[i], rowptr[i + 1]
+                row = out[i]
+                copy(bias[i], row)
+                gather(row, projected, col, value, edge, end, 0, 0, 0, -first, 0)
+                residual_sq[i], value_sq[i] = finish(row, z[i], scale[i], code)
 
 
 @numba.njit(**_FLAGS)
@@ -118,5 +162,33 @@ def evaluate(
     _evaluate(
         rowptr, col, value, given, bias.numpy(), z.numpy(), out.numpy(), kept.numpy(),
         residual_sq.numpy(), value_sq.numpy(), matrix.splits, code, factor.numpy(), fetch_ahead(given),
+    )  # fmt: skip
+    return out, residual_sq, value_sq
+
+
+def evaluate_blocks(
+    matrix: SparseMatrix,
+    blocks: np.ndarray,
+    weight: Tensor,
+    bias: Tensor,
+    z: Tensor,
+    activation: str | None,
+    scale: Tensor | None,
+    out: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """See ``kernels.evaluate_blocks``."""
+    _threads()
+    z, bias = z.contiguous(), bias.contiguous()
+    if out is None:
+        out = torch.empty_like(z)
+    code = SCALED if scale is not None else CODES[activation or "relu"]
+    factor = bias if scale is None else scale.contiguous()
+    residual_sq, value_sq = z.new_empty(2, z.shape[0])
+    rowptr, col, value = matrix.arrays
+    packed, most = pack(weight.contiguous().numpy()), int(np.diff(blocks).max())
+    parts = min(blocks.shape[0] - 1, matrix.splits.shape[0] - 1)
+    _evaluate_blocks(
+        rowptr, col, value, z.numpy(), packed, bias.numpy(), out.numpy(),
+        residual_sq.numpy(), value_sq.numpy(), blocks, most, parts, code, factor.numpy(),
     )  # fmt: skip
     return out, residual_sq, value_sq

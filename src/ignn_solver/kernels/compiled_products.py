@@ -166,6 +166,26 @@ def _from_bias(bias, packed, out, code):  # type: ignore[no-untyped-def]
         multiply(pair, 0, count, packed, out, begin, False)
 
 
+@numba.njit(**PARALLEL)
+def _guess(bias, packed, out, code):  # type: ignore[no-untyped-def]
+    rows, width = bias.shape
+    for block in prange((rows + BLOCK - 1) // BLOCK):
+        begin = block * BLOCK
+        count = min(BLOCK, rows - begin)
+        pair = _room(2 * width, packed)
+        for i in range(count):
+            row = out[begin + i]
+            copy(bias[begin + i], row)
+            activate(row, code)
+            for c in range(width):
+                pair[i, c] = stored(row[c], pair)
+                row[c] = bias[begin + i, c]
+                pair[i, width + c] = stored(row[c], pair)
+        multiply(pair, 0, count, packed, out, begin, True)
+        for i in range(begin, begin + count):
+            activate(out[i], code)
+
+
 #: Where nothing is put.
 _NOWHERE = np.empty((0, 0), np.uint16)
 
@@ -255,3 +275,9 @@ def from_bias(bias: Tensor, weight: Packed, activation: str, out: Tensor) -> Non
     """See ``products.from_bias``."""
     _threads()
     _from_bias(bias.contiguous().numpy(), weight.numbers, out.numpy(), CODES[activation])
+
+
+def guess(bias: Tensor, weight: Packed, activation: str, out: Tensor) -> None:
+    """See ``products.guess``."""
+    _threads()
+    _guess(bias.contiguous().numpy(), weight.numbers, out.numpy(), CODES[activation])

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .compiled import _threads
 from .gathering import fetch_ahead, gather
-from .rowwise import CODES, PARALLEL, SERIAL, clear, finish
+from .rowwise import CODES, PARALLEL, SERIAL, clear, copy, finish
 
 if TYPE_CHECKING:
     from ..sparse import SparseMatrix
@@ -52,6 +52,27 @@ def _push(rowptr, col, value, rows, amount, level, allowed, queued, found):  # t
                 found[count] = i
                 count += 1
     return count
+
+
+@numba.njit(**PARALLEL)
+def _put_graphs(chosen, begins, x, x_residual, x_size, out, residual, size):  # type: ignore[no-untyped-def]
+    rows, width = out.shape
+    count = begins.shape[0]
+    for graph in numba.prange(count):
+        if chosen[graph]:
+            begin, end = begins[graph], begins[graph + 1] if graph + 1 < count else rows
+            source = x[begin:end].reshape((end - begin) * width)
+            copy(source, out[begin:end].reshape((end - begin) * width))
+            copy(x_residual[begin:end], residual[begin:end])
+            copy(x_size[begin:end], size[begin:end])
+
+
+def put_graphs(
+    chosen: np.ndarray, begins: np.ndarray, found: tuple[Tensor, ...], out: tuple[Tensor, ...]
+) -> None:
+    """See ``kernels.rows.put_graphs``."""
+    _threads()
+    _put_graphs(chosen, begins, *(one.numpy() for one in found), *(one.numpy() for one in out))
 
 
 def gather_rows(matrix: SparseMatrix, rows: Tensor, x: Tensor) -> Tensor:

@@ -76,3 +76,11 @@ def from_bias(bias: Tensor, weight: Tensor, activation: str, out: Tensor) -> Non
     """See ``products.from_bias``."""
     both = torch.cat([activate(bias.clone(), activation, None), bias], 1)
     torch.mm(both, weight, out=out)
+
+
+def guess(bias: Tensor, weight: Tensor, activation: str, out: Tensor) -> None:
+    """See ``products.guess``."""
+    activate = getattr(torch, activation)
+    width = bias.shape[1]
+    torch.addmm(bias, bias, weight[width:], out=out).addmm_(activate(bias), weight[:width])
+    out.copy_(activate(out))

@@ -131,3 +131,9 @@ def from_bias(bias: Tensor, weight: Prepared, activation: str, out: Tensor) -> T
     """``[act(bias), bias] @ weight`` for a ``2d x r`` matrix."""
     _chosen(bias).from_bias(bias, weight, activation, out)
     return out
+
+
+def guess(bias: Tensor, weight: Prepared, activation: str, out: Tensor) -> Tensor:
+    """``act(bias + [act(bias), bias] @ weight)`` for a ``2d x d`` matrix; rough, it rounds what is added alone."""
+    _chosen(bias).guess(bias, weight, activation, out)
+    return out

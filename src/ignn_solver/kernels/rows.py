@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -85,6 +86,26 @@ def push(
     found = torch.unique(targets[(level[targets] > allowed[targets]) & ~queued[targets]])
     queued[found] = True
     return found
+
+
+def put_graphs(
+    chosen: np.ndarray, begins: np.ndarray, found: tuple[Tensor, ...], out: tuple[Tensor, ...]
+) -> None:
+    """Copy the rows of some graphs of a batch from ``found`` to ``out``.
+
+    Args:
+        chosen: Whether to copy those of each graph, ``num_graphs``, bool.
+        begins: The first row of each graph.
+        found: States, ``n x d``, and two numbers of each row, ``n``.
+        out: Where to put them; contiguous, as ``found``.
+    """
+    if use_compiled(out[0]):
+        compiled_rows.put_graphs(chosen, begins, found, out)
+        return
+    ends = np.append(begins[1:], out[0].shape[0])
+    rows = torch.from_numpy(np.repeat(chosen, ends - begins)).to(out[0].device)
+    for one, other in zip(found, out, strict=True):
+        other[rows] = one[rows]
 
 
 def row_entries(matrix: SparseMatrix, rows: Tensor) -> tuple[Tensor, Tensor]:

@@ -21,6 +21,8 @@ _ROWS = 6
 _VECTORS = 2 if VECTOR_BYTES == 32 else 4
 #: Rows of a tile of one or two vectors, where registers are left: more sums hide what each waits for.
 _MANY_ROWS = 6 if VECTOR_BYTES == 32 else 12
+#: A number of rows that fills every tile.
+ROWS = max(_ROWS, _MANY_ROWS)
 #: Rows to work on at a time in a loop over blocks: whole tiles, and small enough for the cache.
 BLOCK = 8 * _ROWS
 
@@ -50,18 +52,7 @@ def _tile(rows: int, vectors: int, masked: bool = False) -> Any:
             emit.at(out, builder.mul(builder.add(place, r), out_step), column) for r in numbers
         ]
         places = [emit.at(row, v * emit.lanes) for row in out_rows for v in range(vectors)]
-        with builder.if_else(adds) as (then, otherwise):
-            with then:
-                given = [emit.load(one, mask) for one in places]
-                known = builder.block
-            with otherwise:
-                unknown = builder.block
-        totals = []
-        for one in given:
-            total = builder.phi(emit.vector)
-            total.add_incoming(one, known)
-            total.add_incoming(emit.zero, unknown)
-            totals.append(total)
+        totals = emit.loaded_if(adds, places, mask)
         weights = emit.at(packed, panel)
 
         def products(k: Any, sums: list[Any]) -> list[Any]:

@@ -112,6 +112,22 @@ class Emitter:
             self.builder.module, ir.FunctionType(result, kinds), name
         )
 
+    def loaded_if(self, wanted: Any, places: list[Any], mask: Any = None) -> list[Any]:
+        """The vectors at these places if they are ``wanted``, a truth value; else zeros."""
+        with self.builder.if_else(wanted) as (then, otherwise):
+            with then:
+                given = [self.load(one, mask) for one in places]
+                known = self.builder.block
+            with otherwise:
+                unknown = self.builder.block
+        found = []
+        for one in given:
+            vector = self.builder.phi(self.vector)
+            vector.add_incoming(one, known)
+            vector.add_incoming(self.zero, unknown)
+            found.append(vector)
+        return found
+
     def splat(self, number: Any) -> Any:
         """The number in every lane."""
         return self._everywhere(number, self.vector)
@@ -120,6 +136,13 @@ class Emitter:
         """``total + left * right``, rounded once where the processor can."""
         product = self.builder.fmul(left, right, flags=_FUSED)
         return self.builder.fadd(total, product, flags=_FUSED)
+
+    def total(self, vector: Any) -> Any:
+        """The sum of all lanes, in any order."""
+        kind = ir.FunctionType(self.number, [self.number, self.vector])
+        name = f"llvm.vector.reduce.fadd.v{self.lanes}f{8 * self.size}"
+        add = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(add, [self.number(0.0), vector], fastmath=("reassoc",))
 
     def pairs(self, pointer: Any) -> Any:
         """One vector of pairs of bfloat16."""

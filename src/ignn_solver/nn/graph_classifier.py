@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
 from ..solving import Solution, Solver, solve
+from . import folding
 from .base import GraphClassifier
 from .classifiers import WarmStart
 from .conv import IGNNConv
@@ -20,7 +21,10 @@ from .graph_prediction import GraphPrediction, prove
 from .pooling import Pooling, check_batch
 
 if TYPE_CHECKING:
+    import numpy as np
     from torch_geometric.data import Batch
+
+    from ..adjacency import Adjacency
 
 _EVALUATION_TOL = 1e-3
 #: From the number of a layer, the layer and its input to its equilibrium.
@@ -110,7 +114,7 @@ class GraphIGNN(GraphClassifier):
         """
         if not torch.is_grad_enabled():
             pooled = self._pooled(batch, lambda _, conv, x: self._solved(batch, conv, x).value)
-            return cast(Tensor, self.head(pooled))
+            return self._classified(pooled)
         warm = self.warm_start if self.training else None
         rows = batch.x.shape[0]
 
@@ -132,6 +136,11 @@ class GraphIGNN(GraphClassifier):
     def _pooled(self, batch: Batch, equilibrium: _Equilibrium) -> Tensor:
         """What the head reads, ``num_graphs x channels``."""
         graph, num_graphs = check_batch(batch, self.in_channels)
+        if self.pooling != "attention" and folding.folds(batch.x, self):
+            adjacency = self._adjacency(batch, self.implicit_layers[0])
+            blocks = folding.blocks_of(adjacency.blocks, adjacency.num_nodes)
+            if blocks is not None:
+                return self._pooled_folded(batch, equilibrium, adjacency, blocks)
         states = [batch.x]
         for hop in self.hops:
             states.append(hop(states[-1], neighbours(batch.edge_index, batch.num_nodes)))
@@ -142,6 +151,46 @@ class GraphIGNN(GraphClassifier):
             pool(state, graph, num_graphs) for pool, state in zip(self.poolings, read, strict=True)
         ]
         return torch.cat(pooled, -1)
+
+    def _pooled_folded(
+        self, batch: Batch, equilibrium: _Equilibrium, adjacency: Adjacency, blocks: np.ndarray
+    ) -> Tensor:
+        """The same for inference, in fewer passes over memory."""
+        sizes = adjacency.graph_sizes.to(batch.x.dtype).unsqueeze(1)
+        first_nodes = adjacency.first_nodes
+        assert first_nodes is not None  # check_batch refuses graphs without a node
+
+        def pooled(state: Tensor) -> Tensor:
+            total = folding.sums(state, first_nodes)
+            return total.div_(sizes) if self.pooling == "mean" else total
+
+        state, found = batch.x, [pooled(batch.x)]
+        adjacent = neighbours(batch.edge_index, batch.num_nodes)
+        for hop in self.hops:
+            state = folding.hop(cast(Hop, hop), state, adjacent, blocks)
+            found.append(pooled(state))
+        last = len(self.convs) - 1
+        for layer, (conv, norm) in enumerate(zip(self.implicit_layers, self.norms, strict=True)):
+            state = equilibrium(layer, conv, state)
+            total = pooled(state)
+            known = folding.scale_and_shift(norm)
+            if known is not None:
+                # Of n nodes the shift is added n times.
+                times = known[1] if self.pooling == "mean" else sizes * known[1]
+                total = total.mul_(known[0]).add_(times)
+            found.append(total)
+            state = state if layer == last else norm(state)
+        return torch.cat(found, -1) if self.jumping else found[-1]
+
+    def _classified(self, pooled: Tensor) -> Tensor:
+        """The score of each class for each graph from what the head reads."""
+        if not folding.folds(pooled, self.head):
+            return cast(Tensor, self.head(pooled))
+        norm, first, _, _, second = self.head
+        assert isinstance(first, nn.Linear)
+        assert isinstance(second, nn.Linear)
+        hidden = folding.affine(pooled, folding.affine_of(first, before=norm), rectifies=True)
+        return folding.affine(hidden, folding.affine_of(second))
 
     def remember_backward(self) -> None:
         """Keep the backward equilibria for the next epoch; called after the backward pass."""
@@ -204,7 +253,7 @@ class GraphIGNN(GraphClassifier):
 
         with self._evaluating():
             pooled = self._pooled(batch, equilibrium)
-            scores = self.head(pooled)
+            scores = self._classified(pooled)
             found = GraphPrediction(scores.argmax(-1), scores.softmax(-1), tuple(solutions))
             if certify:
                 found = prove(found, maps[0], self.norms[0], self.pooling, pooled, self.head)
@@ -220,7 +269,7 @@ class GraphIGNN(GraphClassifier):
         """
         with self._evaluating():
             pooled = self._pooled(batch, lambda _, conv, x: solved(self._layer_map(batch, conv, x)))
-            return cast(Tensor, self.head(pooled))
+            return self._classified(pooled)
 
     def equilibrium_maps(self, batch: Batch, tol: float = 1e-5) -> list[EquilibriumMap]:
         """The map of each implicit layer on these graphs: what a learned solver is trained on.
@@ -247,6 +296,9 @@ class GraphIGNN(GraphClassifier):
     @contextmanager
     def _evaluating(self) -> Iterator[None]:
         """Evaluation mode, whatever the mode is now."""
+        if not any(module.training for module in self.modules()):
+            yield
+            return
         training = self.training
         self.eval()
         try:
@@ -261,6 +313,9 @@ class GraphIGNN(GraphClassifier):
         return conv.last_solution
 
     @staticmethod
-    def _layer_map(batch: Batch, conv: IGNNConv, x: Tensor) -> EquilibriumMap:
-        adjacency = conv.adjacency(batch.edge_index, batch.edge_weight, x.shape[0], batch.batch)
-        return conv.equilibrium_map(x, adjacency).detach()
+    def _adjacency(batch: Batch, conv: IGNNConv) -> Adjacency:
+        return conv.adjacency(batch.edge_index, batch.edge_weight, batch.x.shape[0], batch.batch)
+
+    @classmethod
+    def _layer_map(cls, batch: Batch, conv: IGNNConv, x: Tensor) -> EquilibriumMap:
+        return conv.equilibrium_map(x, cls._adjacency(batch, conv)).detach()

@@ -151,6 +151,10 @@ class Learned:
         """The first point, and the evaluations that the narrow steps are worth, rounded up."""
         f = self._checked(f)
         if isinstance(f, EquilibriumMap) and self._knows(f):
+            if len(self.narrow) == 0:
+                # Without a step the coordinates need not be known: one product leads to the states.
+                ready = self._ready_start(pays(f.bias))
+                return products.guess(f.bias, ready, f.activation, POOL.like(f.bias)), 0
             stand_in = NarrowMap(f, self.basis)
             guess = stand_in.guess(self.start, self.narrow)
             return guess, math.ceil(len(self.narrow) * stand_in.share)
@@ -209,6 +213,16 @@ class Learned:
             pairs = zip(self.left, self.right, strict=True)
             self._prepared[rough] = [_ready(*pair, rough) for pair in pairs]
         return self._prepared[rough]
+
+    def _ready_start(self, rough: bool) -> products.Prepared:
+        r"""The matrix from :math:`[\sigma(b), b]` to what the start adds to b, prepared once."""
+        if rough not in self._prepared_start:
+            self._prepared_start[rough] = products.prepare(self.start @ self.basis.T, rough)
+        return self._prepared_start[rough]
+
+    @cached_property
+    def _prepared_start(self) -> dict[bool, products.Prepared]:
+        return {}
 
     @cached_property
     def _prepared(self) -> dict[bool, list[_Step]]:
