@@ -171,8 +171,11 @@ def solve(
         observer: Called after each evaluation with their number and the best ``Evaluation`` so far, which is what
             the solve would return; the solve stops as converged when it returns true. With one, no evaluation
             is rough; or, if it has an attribute ``looks_from``, none of those expected below that relative
-            residual, and it is not called after those that are. One that keeps neither the value nor a view
-            of it says so by a true attribute ``keeps_no_value``: the solve then reuses memory as without it.
+            residual: it is called only where that is reached by every graph, and may change it as it likes. One
+            that keeps neither the value nor a view of it says so by a true attribute ``keeps_no_value``: the solve
+            then reuses memory as without it. On a graph for which ``ordering.settle_order`` chose an order of the
+            nodes it sees them in that order if it has methods ``turn``, called before with the order and the map in
+            it, and ``turn_back``, called after; otherwise the solve keeps the nodes as they are, and is slower.
 
     Returns:
         The best iterate with its status, residual, evaluations and trace.
@@ -187,11 +190,17 @@ def solve(
         solver = Picard()
     _check_arguments(f, z0, tol, max_evals, on_failure)
     order = f.adjacency.order
-    # An observer sees the nodes as they are, and a solver that reads their features needs them so.
-    turn = order is not None and observer is None and getattr(solver, "any_order", True)
+    # Most observers see the nodes as they are, and a solver that reads their features needs them so.
+    turn = order is not None and getattr(solver, "any_order", True)
+    turn = turn and (observer is None or hasattr(observer, "turn"))
     if order is not None and turn and isinstance(f, EquilibriumMap | AdjointMap):
         z0 = None if z0 is None else z0[order.nodes]
-        solution = _solved(f.reordered(order), solver, z0, tol, max_evals, safeguard, None)
+        turned = f.reordered(order)
+        if observer is not None:
+            observer.turn(order, turned)  # type: ignore[attr-defined]
+        solution = _solved(turned, solver, z0, tol, max_evals, safeguard, observer)
+        if observer is not None:
+            observer.turn_back()  # type: ignore[attr-defined]
         solution = replace(
             solution,
             value=solution.value[order.places],
@@ -230,7 +239,8 @@ def _solved(
     while True:
         spent += 1
         fz = loop.evaluate(z, spent, last=spent >= max_evals)
-        if observer is not None and loop.exact and observer(spent, loop.best):
+        seen = observer is not None and loop.exact and _looks(observer, loop)
+        if observer is not None and seen and observer(spent, loop.best):
             loop.accept_all()
         if loop.done or spent >= max_evals:
             break
@@ -252,6 +262,15 @@ def _solved(
         whole.absorb(loop, nodes)
         loop = whole
     return _solution(loop)
+
+
+def _looks(observer: Observer, loop: Loop) -> bool:
+    """Whether the residuals are so low that the observer wants to see them."""
+    highest = getattr(observer, "looks_from", math.inf)
+    # Most evaluations of a single graph end here: an operation on an array would cost ten times as much.
+    if loop.residuals[0] > highest:
+        return False
+    return bool((loop.residuals <= highest).all())
 
 
 def _rough(f: FixedPointMap, solver: Solver, tol: float, observer: Observer | None) -> int:

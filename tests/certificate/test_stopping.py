@@ -1,11 +1,14 @@
 """Solves that stop when the classes are proven."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from ignn_solver import IGNN, InputError, datasets, solve
 from ignn_solver.certificate import CertifiedStop, Certifier, is_certified, margins
 from ignn_solver.certificate.search import Case, reference_equilibrium
+from ignn_solver.ordering import ordered
 
 
 @pytest.mark.parametrize("fraction", [0.5, 0.9, 1.0])
@@ -73,6 +76,100 @@ def test_a_fraction_out_of_range_and_a_map_without_certificate_are_refused():
     certifier.reason = "no certificate: the reason"
     with pytest.raises(InputError, match="the reason; without one, stop on the residual"):
         CertifiedStop(certifier, head)
+
+
+@pytest.mark.parametrize("some", [False, True])
+def test_a_solve_in_another_order_gives_the_proof_in_the_users(some):
+    f, head = Case(1, nodes=200, width=16, degree=3).build()
+    nodes = torch.arange(0, 200, 3) if some else None
+    before = CertifiedStop(Certifier(f), head, 0.9, nodes)
+    plain = solve(f, tol=1e-7, observer=before)
+    f.adjacency.order = ordered(f.adjacency, "rcm", 16)
+    assert not torch.equal(f.adjacency.order.nodes, torch.arange(200))
+    after = CertifiedStop(Certifier(f), head, 0.9, nodes)
+    certifier = after.certifier
+    turned = solve(f, tol=1e-7, observer=after)
+    assert after.reached
+    assert after.certifier is certifier
+    assert turned.num_evals == plain.num_evals
+    torch.testing.assert_close(turned.value, plain.value, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(after.certificate.bound, before.certificate.bound, rtol=0.02, atol=0)
+    torch.testing.assert_close(
+        after.certificate.rounding, before.certificate.rounding, rtol=0.02, atol=0
+    )
+    # The margins are those of the states that are returned, and so is the proof.
+    value = turned.value if nodes is None else turned.value[nodes]
+    torch.testing.assert_close(after.margins.margin, margins(head, value).margin)
+    exact, _ = reference_equilibrium(f, turned.value)
+    error = torch.linalg.vector_norm(turned.value.double() - exact, dim=-1)
+    assert bool((after.certificate.bound >= error).all())
+
+
+def test_it_is_called_only_where_it_wants_to_look():
+    f, head = Case(1, nodes=200, width=16, degree=3).build()
+    stop = CertifiedStop(Certifier(f), head, 0.9)
+    seen, first = [], stop.looks_from
+
+    class Watched(CertifiedStop):
+        def __call__(self, spent, evaluation):
+            seen.append((spent, self.looks_from))
+            return super().__call__(spent, evaluation)
+
+    stop.__class__ = Watched
+    solution = solve(f, tol=1e-7, observer=stop)
+    residuals = solution.trace[:, 0]
+    assert seen[0][1] == first
+    assert all(float(residuals[spent - 1]) <= wanted for spent, wanted in seen)
+    # A guess and a proof are usual.
+    assert len(seen) <= 4
+    assert seen[-1][0] == solution.num_evals
+
+
+def test_a_guess_says_about_which_residual_will_do():
+    f, _ = Case(1, nodes=400, width=16, degree=3).build()
+    certifier = Certifier(f)
+    evaluation = f.evaluate(solve(f, tol=1e-2).value)
+    guess, proof = certifier.guess(evaluation), certifier.observe(evaluation, enough=0.02)
+    ratio = guess.bound / proof.bound
+    assert float(ratio.median()) == pytest.approx(1, abs=0.1)
+    assert guess.sweeps < proof.sweeps
+
+
+def test_a_certificate_nearby_saves_sweeps_and_weakens_nothing():
+    f, _ = Case(1, nodes=400, width=16, degree=3).build()
+    certifier = Certifier(f)
+    exact, _ = reference_equilibrium(f, f.start())
+    first = certifier.observe(f.evaluate(solve(f, tol=2e-3).value), enough=0.1)
+    evaluation = f.evaluate(solve(f, tol=1e-3).value)
+    cold = certifier.observe(evaluation, enough=0.1)
+    warm = certifier.observe(evaluation, enough=0.1, near=first)
+    assert warm.sweeps < cold.sweeps
+    torch.testing.assert_close(warm.bound, cold.bound, rtol=0.1, atol=0)
+    # Whatever it starts from, even nonsense, what it gives is a bound.
+    nonsense = replace(first, bound=torch.rand_like(first.bound), rounding=first.rounding * 1e-3)
+    error = torch.linalg.vector_norm(evaluation.value.double() - exact, dim=-1)
+    for near in (first, nonsense):
+        for sweeps in (1, 3, 24):
+            found = certifier.observe(evaluation, sweeps=sweeps, near=near)
+            assert bool((found.bound >= error).all())
+
+
+def test_a_close_miss_is_tightened_before_another_evaluation():
+    f, head = Case(1, nodes=200, width=16, degree=3).build()
+    stop = CertifiedStop(Certifier(f), head, 0.9)
+    seen = []
+    observe = stop.certifier.observe
+
+    def noted(evaluation, **options):
+        seen.append((evaluation, options["enough"]))
+        return observe(evaluation, **options)
+
+    stop.certifier.observe, stop._plausible = noted, lambda: True
+    solve(f, tol=1e-7, observer=stop)
+    assert stop.reached
+    (first, enough), (second, tighter) = seen[:2]
+    assert first is second
+    assert tighter == enough / 4
 
 
 def test_a_certified_prediction_is_not_overwritten_by_the_next():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -44,6 +46,8 @@ def bounded(
     measured: Measured,
     sweeps: int,
     enough: float,
+    near: tuple[Tensor, Tensor] | None = None,
+    proves: bool = True,
 ) -> tuple[Tensor, Tensor, int] | None:
     """How far each node can be from the equilibrium.
 
@@ -54,6 +58,8 @@ def bounded(
         measured: What is known of the evaluation.
         sweeps: Products with K to spend at most.
         enough: Stop sweeping when the bounds are about this close, as a share.
+        near: Bounds and what of them is granted to rounding, for states not far away: where to start, if compiled.
+        proves: Whether bounds are needed, and not mere estimates of them; in torch they are always made.
 
     Returns:
         The bounds and what of them is granted to rounding, ``n`` each, float64, and the products spent;
@@ -61,20 +67,28 @@ def bounded(
     """
     if not is_fused(f):
         return _in_torch(f, factor, sweeper, measured, sweeps, enough)
-    width, dtype = f.bias.shape[1], measured.dtype
-    allowed = (
+    allowed = _allowance(f.bias.shape[1], measured.dtype, f.bias.dtype, factor, f.activation)
+    found = kernels.compiled_bounds.bounded(
+        sweeper, *measured[:3], allowed, measured.at_value, sweeps, enough, near, proves
+    )
+    return found if found[-1] > 0 else None
+
+
+@lru_cache(maxsize=8)
+def _allowance(
+    width: int, dtype: torch.dtype, kind: torch.dtype, factor: Factor, activation: str
+) -> np.ndarray:
+    """What rounding can do where f was computed in ``dtype``, of states of type ``kind``."""
+    numbers = (
         *rounding.norm_allowance(width, dtype),
-        *rounding.norm_allowance(width, f.bias.dtype),
+        *rounding.norm_allowance(width, kind),
         rounding.unit_roundoff(dtype),
         rounding.gamma_of(width + 1, dtype) * factor.absolute,
         factor.value,
-        rounding.activation_error(f.activation, dtype),
+        rounding.activation_error(activation, dtype),
         rounding.underflow(width, dtype),
     )
-    found = kernels.compiled_bounds.bounded(
-        sweeper, *measured[:3], allowed, measured.at_value, sweeps, enough
-    )
-    return found if found[-1] > 0 else None
+    return np.array([numbers], kernels.compiled_bounds.ALLOWANCE)
 
 
 def _in_torch(

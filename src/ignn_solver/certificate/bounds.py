@@ -19,8 +19,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
+import numpy as np
+import scipy.sparse as sp
 import torch
+from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from ..adjacency import Adjacency
@@ -28,7 +32,42 @@ from ..sparse import SparseMatrix
 from .factor import EPSILON, Factor
 
 _DOMINATING_SWEEPS = 5000
+#: With no more entries than this, rows are so short, and a copy of them so small, that it pays to sort them.
+_FEW_ENTRIES = 2**17
 _TINY = torch.finfo(torch.float64).tiny
+
+
+class Layout(NamedTuple):
+    """A graph as compiled sweeps read it.
+
+    Attributes:
+        rows: ``rowptr``, ``col`` and ``value`` of A, row after row in the order of ``visits``.
+        visits: The node of each of these rows, ``n``.
+        pieces: The connected piece that each node is in, ``n``.
+        num_pieces: How many there are.
+    """
+
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray]
+    visits: np.ndarray
+    pieces: np.ndarray
+    num_pieces: int
+
+    @classmethod
+    def of(cls, matrix: SparseMatrix) -> Layout | None:
+        """Lay out a matrix; ``None`` if it is not on the CPU."""
+        if matrix.device.type != "cpu":
+            return None
+        rowptr, col, value = matrix.arrays
+        graph = sp.csr_matrix((value, col, rowptr), shape=matrix.shape)
+        num_pieces, pieces = connected_components(graph, directed=False)
+        visits = np.arange(matrix.shape[0], dtype=np.uint32)
+        if len(col) <= _FEW_ENTRIES:
+            # The processor foresees where a row ends if the one before was as long. Threads keep their rows.
+            part = np.searchsorted(matrix.splits, visits, side="right")
+            visits = np.lexsort((np.diff(rowptr), part)).astype(np.uint32)
+            ordered = graph[visits]
+            rowptr, col, value = ordered.indptr, ordered.indices, ordered.data
+        return cls((rowptr, col, value), visits, pieces, int(num_pieces))
 
 
 @dataclass(frozen=True)
@@ -41,7 +80,7 @@ class Sweeper:
         shrunk: v, positive, ``n x 1``.
         theta: ``K v <= theta v`` on each graph, ``num_graphs``; below 1.
         slack: Relative room for the rounding of one product with K.
-        entries: Entries of a row of A, on average over the nodes that v is made of.
+        layout: The graph as compiled sweeps read it, on the CPU.
         first_look: The sweep at which an estimate is judged first.
     """
 
@@ -50,7 +89,7 @@ class Sweeper:
     shrunk: Tensor
     theta: Tensor
     slack: float
-    entries: float
+    layout: Layout | None
     first_look: int = 3
 
     @classmethod
@@ -67,7 +106,7 @@ class Sweeper:
                 return None
             # Not the sweeper itself: it would keep the graph alive.
             adjacency.shrinking = (
-                key, built.shrunk, built.theta, built.slack, built.entries,
+                key, built.shrunk, built.theta, built.slack, built.layout,
             )  # fmt: skip
         return cls(adjacency, factor.value, *adjacency.shrinking[1:])
 
@@ -90,9 +129,8 @@ class Sweeper:
             summed = start + image
             settled = bool((summed - shrunk <= 0.5 * start).all()) and bool((theta < 1).all())
             if settled or bool((theta <= (1 + factor.value) / 2).all()):
-                weight = shrunk.square()
-                mean = float((entries * weight).sum() / weight.sum())
-                return cls(adjacency, factor.value, shrunk.unsqueeze(-1), theta, slack, mean)
+                layout = Layout.of(matrix)
+                return cls(adjacency, factor.value, shrunk.unsqueeze(-1), theta, slack, layout)
             if bool((image >= shrunk).all()):
                 break  # the spectral radius is at least 1
             shrunk = summed
@@ -138,14 +176,16 @@ class Sweeper:
         scale = self.adjacency.spread(self.adjacency.max_per_graph(sources)).clamp_min(_TINY)
         small = (sources / scale).to(torch.float32)
         previous = current = (self.first_estimate(sources) / scale).to(torch.float32)
-        even = self._even(current)
+        totals = self.adjacency.sum_per_graph(sources)
+        even = self._even(totals) / scale
+        weights = totals / totals.sum(-1, keepdim=True).clamp_min(_TINY)
         squared = self.factor**2 if self.adjacency.symmetric else 0.0
         omega, look, spent = 1.0, self.first_look, 1
         while spent < sweeps:
             image = torch.add(small, self.rough.matmul(current), alpha=self.factor)
             spent += 1
             if enough > 0 and spent > look:
-                left = self._unsettled(small, (image - current).abs(), even, enough)
+                left = self._unsettled(small, (image - current).abs(), even, weights, enough)
                 if left <= 1:
                     current = image
                     break
@@ -154,7 +194,8 @@ class Sweeper:
                 look = spent - 1 + max(1, math.ceil(more / 2))
             previous, current = current, torch.lerp(previous, image, omega)
             omega = 1 / (1 - squared * omega / (4 if spent > 2 else 2))
-        estimate = current.to(torch.float64) * scale
+        # What a product of it rounds is small against it only if nothing cancels.
+        estimate = (current.to(torch.float64) * scale).clamp_min(0)
         image = sources + self.product(estimate)
         plain = self._lifted(sources, image, estimate, 0.0)
         grown = self._lifted(sources, image, estimate, enough / 2)
@@ -162,11 +203,16 @@ class Sweeper:
         return torch.where(self.adjacency.spread(per_graph), grown, plain), spent
 
     def first_estimate(self, sources: Tensor) -> Tensor:
-        """A guess, not a bound: exact along v, where sweeps converge most slowly, ``n x columns``."""
+        """A guess, not a bound: in each piece exact along v, where sweeps converge most slowly, ``n x columns``."""
         dots = torch.cat([sources * self.shrunk, self.shrunk * self.shrunk], -1)
-        *along, size = self.adjacency.sum_per_graph(dots).unbind(-1)
-        share = torch.stack(along, -1) / size.unsqueeze(-1) * (self.factor / (1 - self.factor))
-        return torch.addcmul(sources, self.adjacency.spread(share), self.shrunk)
+        if self.layout is None:
+            sums = self.adjacency.spread(self.adjacency.sum_per_graph(dots))
+        else:
+            pieces = torch.from_numpy(self.layout.pieces).long()
+            sums = dots.new_zeros(self.layout.num_pieces, dots.shape[1])
+            sums = sums.index_add_(0, pieces, dots)[pieces]
+        share = sums[:, :-1] / sums[:, -1:] * (self.factor / (1 - self.factor))
+        return torch.addcmul(sources, share, self.shrunk)
 
     def _missing(self, sources: Tensor, image: Tensor, estimate: Tensor, growth: float) -> Tensor:
         """The multiple of v that turns the estimate, grown by a share, into a bound."""
@@ -179,21 +225,25 @@ class Sweeper:
         added = self._missing(sources, image, estimate, growth) * (1 + self.slack)
         return ((1 + growth) * estimate + added) * (1 + self.slack)
 
-    def _even(self, estimate: Tensor) -> Tensor:
+    def _even(self, totals: Tensor) -> Tensor:
         """What may be missing at each node if v, added to cover it, is to be as large as the estimate."""
-        sums = self.adjacency.sum_per_graph(torch.cat([estimate, self.shrunk], -1))
-        mean = (1 - self.theta).unsqueeze(-1) * sums[:, :-1] / sums[:, -1:]
+        # An estimate is about 1 / (1 - factor) of its source.
+        lengths = self.adjacency.sum_per_graph(self.shrunk) * (1 - self.factor)
+        mean = (1 - self.theta).unsqueeze(-1) * totals / lengths
         return self.adjacency.spread(mean) * self.shrunk
 
-    def _unsettled(self, sources: Tensor, gap: Tensor, even: Tensor, enough: float) -> float:
+    def _unsettled(
+        self, sources: Tensor, gap: Tensor, even: Tensor, weights: Tensor, enough: float
+    ) -> float:
         """What the image of an estimate misses against what is enough, about; of a batch, the most.
 
-        What it has too much counts as well, because the sign may change with every step.
+        What it has too much counts as well, because the sign may change with every step. What each column misses
+        counts by its weight, because in the end they are added.
         """
         growth = enough / 2
         plain = self.adjacency.max_per_graph(gap / even) / enough
         grown = self.adjacency.max_per_graph(gap / (sources + even)) * ((1 + growth) / growth)
-        return float(torch.minimum(plain, grown).max()) * self.factor
+        return float((torch.minimum(plain, grown) * weights).sum(-1).max()) * self.factor
 
 
 def _operator(matrix: SparseMatrix, factor: float, slack: float) -> SparseMatrix:

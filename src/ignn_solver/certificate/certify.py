@@ -14,7 +14,7 @@ from ..equilibrium import EquilibriumMap, Evaluation
 from ..errors import InputError
 from ..solving import Solution
 from . import rounding
-from .bounding import Measured, bounded, is_fused
+from .bounding import Measured, bounded
 from .bounds import Sweeper
 from .factor import Factor, measured_factor, objection
 
@@ -87,28 +87,29 @@ class Certifier:
         return self._bounded(squares, kernels.row_squares(value), solution.at_value, sweeps, 0.02)
 
     def observe(
-        self, evaluation: Evaluation, *, sweeps: int = 24, enough: float = 0.1
+        self,
+        evaluation: Evaluation,
+        *,
+        sweeps: int = 24,
+        enough: float = 0.1,
+        near: Certificate | None = None,
     ) -> Certificate:
-        """The certificate of ``evaluation.value``, for looking in on a solve: somewhat less tight."""
-        return self._bounded(evaluation.residual_sq, evaluation.value_sq, False, sweeps, enough)
+        """The certificate of ``evaluation.value``, for looking in on a solve: somewhat less tight.
 
-    def guess(self, evaluation: Evaluation) -> Certificate:
-        """About what :meth:`observe` would give, at hardly any cost; it proves nothing."""
-        assert self.sweeper is not None
-        factor = self.factor.value
-        # A node's neighbours are taken to be like itself, and the rest of the graph like its mean.
-        if is_fused(self.f):
-            passed_on, sizes = kernels.compiled_guess.first_estimates(
-                evaluation.residual_sq, evaluation.value_sq, self.sweeper.shrunk, factor
-            )
-        else:
-            norms = torch.stack(evaluation[1:], -1).to(torch.float64).sqrt_()
-            passed_on, sizes = self.sweeper.first_estimate(norms).unbind(-1)
-        channels, dtype = self.f.bias.shape[1], self.f.bias.dtype
-        gathered = rounding.gamma_of(math.ceil(self.sweeper.entries), dtype) * factor
-        projected = rounding.gamma_of(channels, dtype) * self.factor.absolute
-        error = (gathered + projected) * sizes
-        return Certificate(factor * passed_on + error, error, self.factor.norm, factor, 0)
+        Args:
+            evaluation: The evaluation.
+            sweeps: Products of A with a vector to spend at most.
+            enough: How loose the bounds may be, as a share.
+            near: A certificate of states not far away: what it found takes fewer sweeps to improve.
+        """
+        return self._bounded(
+            evaluation.residual_sq, evaluation.value_sq, False, sweeps, enough, near=near
+        )
+
+    def guess(self, evaluation: Evaluation, *, sweeps: int = 8) -> Certificate:
+        """About what :meth:`observe` would give, in a few sweeps that are not checked: it proves nothing."""
+        squares = evaluation.residual_sq, evaluation.value_sq
+        return self._bounded(*squares, False, sweeps, 0.1, proves=False)
 
     def exact(self, value: Tensor, *, sweeps: int = 100, enough: float = 0.02) -> Certificate:
         """The certificate of any states, from an evaluation of f at them in float64."""
@@ -132,13 +133,18 @@ class Certifier:
         sweeps: int,
         enough: float,
         dtype: torch.dtype | None = None,
+        near: Certificate | None = None,
+        proves: bool = True,
     ) -> Certificate:
         """The certificate from squared row norms; ``dtype`` is the type in which f was computed."""
         if self.sweeper is None:
             return self._nothing(residual_sq.shape[0])
         dtype = dtype or self.f.bias.dtype
         measured = Measured(residual_sq, value_sq, self._bias_sq, at_value, dtype)
-        found = bounded(self.f, self.factor, self.sweeper, measured, sweeps, enough)
+        # What is not finite at one node is so at all of them.
+        known = near is not None and math.isfinite(near.bound[0])
+        start = (near.bound, near.rounding) if near is not None and known else None
+        found = bounded(self.f, self.factor, self.sweeper, measured, sweeps, enough, start, proves)
         if found is None:
             return self._nothing(residual_sq.shape[0], finite=False)
         bound, granted, spent = found

@@ -9,7 +9,7 @@ values where states are measured in the infinity norm.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -58,8 +58,10 @@ class HeadBound:
             )
         self.last = last
         weights = (last.weight,) if last.bias is None else (last.weight, last.bias)
-        found = _measured.get(weights, lambda: _measure(*weights, norm=norm), norm)
-        apart, self.slope, self.intercept, self.passes_on = found
+        found = _measured.get(
+            weights, lambda: _measure(*weights, norm=norm), (norm, kernels.backend())
+        )
+        apart, self.slope, self.intercept, self.passes_on, self._packed = found
         self.apart = apart * (stretch * (1 + 1e-12)) if self.body else apart
 
     @torch.no_grad()
@@ -71,13 +73,14 @@ class HeadBound:
             value_sq: Squared norms of their rows, where they are known.
         """
         if not self.body and kernels.use_compiled(value):
-            scores = nn.functional.linear(value, self.last.weight, self.last.bias)
             square = kernels.row_squares(value) if value_sq is None else value_sq
             allowed = norm_allowance(value.shape[1], value.dtype)
-            classes, margin = kernels.compiled_margins.margins(
-                scores, square, allowed, self.slope, self.intercept, self.apart, _kept(scores.dtype)
+            keep = _kept(value.dtype)
+            return Margins(
+                *kernels.compiled_margins.margins(
+                    self._packed, value, square, allowed, self.slope, self.intercept, keep
+                )
             )
-            return Margins(scores, classes, margin)
         rows = max(1, _CHUNK_BYTES // (8 * self.apart.shape[0]))
         if value.shape[0] <= rows:
             return self._margins(value)
@@ -128,12 +131,14 @@ class _Linear(NamedTuple):
         slope: A score's rounding error is at most ``slope * (norm of its input) + intercept``.
         intercept: See ``slope``.
         passes_on: And it passes on an error of its input by at most this factor.
+        packed: The layer as the compiled kernels read it, where they are in use.
     """
 
     apart: Tensor
     slope: float
     intercept: float
     passes_on: float
+    packed: Any
 
 
 _measured: LastMade[_Linear] = LastMade()
@@ -142,11 +147,14 @@ _measured: LastMade[_Linear] = LastMade()
 def _measure(weight: Tensor, bias: Tensor | None = None, *, norm: str) -> _Linear:
     exact = weight.detach().to(torch.float64)
     terms = gamma_of(weight.shape[1] + 4, weight.dtype) * (1 + 1e-12)
+    apart = dual(exact.unsqueeze(0) - exact.unsqueeze(1), norm) * (1 + 1e-12)
+    compiled = kernels.compiled_margins if kernels.use_compiled(weight) else None
     return _Linear(
-        apart=dual(exact.unsqueeze(0) - exact.unsqueeze(1), norm) * (1 + 1e-12),
+        apart=apart,
         slope=terms * float(exact.norm(dim=1).max()),
         intercept=0.0 if bias is None else terms * float(bias.detach().abs().max()),
         passes_on=float(dual(exact, norm).max()),
+        packed=None if compiled is None else compiled.prepare(weight, bias, apart),
     )
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import torch
+import numpy as np
 from torch import Tensor, nn
 
-from ..equilibrium import Evaluation
+from ..equilibrium import EquilibriumMap, Evaluation
 from ..errors import InputError
 from .certify import Certificate, Certifier
 from .heads import HeadBound, Margins
+
+if TYPE_CHECKING:
+    from ..ordering import Order
 
 #: Worth a first look when the bound is about this large against the states, times the root of the
 #: share of nodes that may stay unproven.
@@ -19,22 +24,24 @@ _FIRST_LOOK = 0.3
 _LOOSENESS = 0.5
 #: What a proof with f evaluated in float64 costs, in evaluations.
 _EXACT_COST = 6
-#: How long to wait where no residual, however small, would prove enough.
+#: How many evaluations to wait where no residual, however small, would prove enough.
 _OUT_OF_REACH = 10
+#: Margins of the last look may still speak against this look where they leave so many more unproven than allowed.
+_CLEARLY = 1.2
+_TINY = float(np.finfo(np.float64).tiny)
 #: A pace is never taken for slower than this, so that its logarithm is not 0.
 _SLOWEST = 1 - 1e-9
-_TINY = torch.finfo(torch.float64).tiny
 
 
 class CertifiedStop:
     """An observer for ``solve`` that stops it when enough classes are proven.
 
-    It waits for the relative residual to fall to a target, and looks at it a few times on the way: after
-    half of the evaluations that are left at the pace so far. The first target makes a proof plausible. There
-    the bounds are guessed, without a product, and compared with the margins: that gives the second target,
-    at which the proof is tried. If it fails it says by how much, which gives the next. So a guess and one or
-    two proofs are usual. Where the allowance for rounding stands in the way, f is evaluated in float64 for
-    the proof.
+    It waits for the relative residual to fall to a target. The first target makes a proof plausible. There the
+    bounds are guessed and compared with the margins, which says how much further the residual has to fall: that
+    is the next target, at which the proof is tried. It starts from the guess, and margins are computed anew only
+    if the old ones do not speak clearly against it. If it fails it says by how much, which gives the next target.
+    So a guess and a proof are usual. Where the allowance for rounding stands in the way, f is evaluated in float64
+    for the proof.
 
     Args:
         certifier: Makes the certificates of the map being solved.
@@ -43,9 +50,10 @@ class CertifiedStop:
         nodes: Ids of the nodes that matter; all by default.
 
     Attributes:
+        looks_from: The relative residual from which on it looks: it need not be called above that.
         checks: How many proofs were tried.
         certificate: The certificate of the last of them.
-        margins: The margins, for the nodes that matter, that it compared with.
+        margins: The margins, for the nodes that matter, that it was compared with last.
         reached: Whether it proved enough.
     """
 
@@ -69,90 +77,126 @@ class CertifiedStop:
         self.margins: Margins | None = None
         self.reached = False
         factor = certifier.factor.value
-        self._target = _FIRST_LOOK * math.sqrt(max(1 - fraction, 1e-3)) * (1 - factor) / factor
-        #: Above this relative residual it would not look: a solve may round there.
-        self.looks_from = self._target
-        self._guessed = False
+        self.looks_from = _FIRST_LOOK * math.sqrt(max(1 - fraction, 1e-3)) * (1 - factor) / factor
+        self._guess: Certificate | None = None
+        self._turned: tuple[Order, Certifier, Tensor | None] | None = None
+        self._unproven = 0
         self._exactly = False
-        self._due: float = 0
-        self._before: tuple[int, float] | None = None
+        self._before: tuple[int, float] = (0, 1.0)
         self._pace = factor
 
     def __call__(self, spent: int, evaluation: Evaluation) -> bool:
         """Whether the classes of enough nodes are proven by this evaluation."""
-        if spent < self._due:
-            return False
         relative = _relative_residual(evaluation)
-        if not math.isfinite(relative):
+        start, before = self._before
+        # A solve shows its best evaluation again when the latest is no better.
+        if not relative <= self.looks_from or not relative < before or spent <= start:
             return False
-        known = self._before is not None and self._fell(spent, relative)
+        if relative > 0:
+            self._pace = min((relative / before) ** (1 / (spent - start)), _SLOWEST)
         self._before = (spent, relative)
-        if not self._guessed and relative <= self._target:
-            guess = self.certifier.guess(evaluation)
-            self._plan(guess, self._margins(evaluation), relative)
-        if self._guessed and relative <= self._target:
-            self._prove(evaluation, relative)
-        self._due = spent + (self._wait(relative) if known else 1)
+        self._look(evaluation, relative)
         return self.reached
 
-    def _fell(self, spent: int, relative: float) -> bool:
-        """Note the pace of the residual since the last look; whether it fell."""
-        assert self._before is not None
-        start, before = self._before
-        if not 0 < relative < before:
-            return False
-        self._pace = min((relative / before) ** (1 / (spent - start)), _SLOWEST)
-        return True
+    def turn(self, order: Order, f: EquilibriumMap) -> None:
+        """Look at a solve of ``f``: the map of the certifier, with the nodes in another order."""
+        self._turned = (order, self.certifier, self.nodes)
+        self.certifier = Certifier(f)
+        self.nodes = None if self.nodes is None else order.places[self.nodes]
 
-    def _wait(self, relative: float) -> int:
-        """How many evaluations to let pass: half of those to the target, because the pace changes."""
-        if self._target == math.inf:
-            return _OUT_OF_REACH
-        return max(1, math.ceil(self._steps(self._target / relative) / 2))
+    def turn_back(self) -> None:
+        """Put what was found into the order that the nodes had."""
+        assert self._turned is not None
+        order, self.certifier, self.nodes = self._turned
+        self._turned = self._guess = None
+        if self.certificate is not None:
+            bound, rounding = self.certificate.bound, self.certificate.rounding
+            self.certificate = replace(
+                self.certificate, bound=bound[order.places], rounding=rounding[order.places]
+            )
+        if self.margins is not None and self.nodes is None:
+            self.margins = Margins(*(found[order.places] for found in self.margins))
+
+    def _look(self, evaluation: Evaluation, relative: float) -> None:
+        if self._guess is None:
+            self._guess = self.certifier.guess(evaluation)
+            self.margins = self._margins(evaluation)
+            self._unproven = self._count(self._guess)
+            if not self._plausible():
+                self._plan(self._guess, relative)
+                return
+        self._prove(evaluation, relative)
 
     def _prove(self, evaluation: Evaluation, relative: float) -> None:
-        self.checks += 1
-        enough = max(0.02, _LOOSENESS * (1 - self._pace))
-        if self._exactly:
-            self.certificate = self.certifier.exact(evaluation.value, enough=enough)
-        else:
-            self.certificate = self.certifier.observe(evaluation, enough=enough)
-        self.margins = self._margins(evaluation)
-        proven = is_certified(self.margins, self._rows(self.certificate.bound))
-        self.reached = int(proven.count_nonzero()) >= self.fraction * proven.numel()
+        exactly = self._exactly
+        found = self._certified(evaluation, self._enough())
+        if self._plausible():
+            self.margins = self._margins(evaluation)
+            self._unproven = self._count(found)
+            if not self._proven() and self._plausible() and not exactly:
+                # A close miss: a tighter bound costs less than another evaluation.
+                found = self._certified(evaluation, self._enough() / 4)
+            self.reached = self._proven()
         if not self.reached:
-            exactly = self._exactly
-            self._plan(self.certificate, self.margins, relative)
-            if self._exactly and not exactly and relative <= self._target:
+            self._plan(found, relative)
+            if self._exactly and not exactly and relative <= self.looks_from:
                 self._prove(evaluation, relative)
+
+    def _certified(self, evaluation: Evaluation, enough: float) -> Certificate:
+        self.checks += 1
+        if self._exactly:
+            found = self.certifier.exact(evaluation.value, enough=enough)
+        else:
+            near = self.certificate or self._guess
+            found = self.certifier.observe(evaluation, enough=enough, near=near)
+        self.certificate, self._unproven = found, self._count(found)
+        return found
 
     def _margins(self, evaluation: Evaluation) -> Margins:
         return self.head.margins(self._rows(evaluation.value), self._rows(evaluation.value_sq))
 
+    def _plausible(self) -> bool:
+        """Whether so few nodes are unproven that better bounds or other margins might make up for them."""
+        return self._unproven <= _CLEARLY * self._allowed() + 1
+
+    def _proven(self) -> bool:
+        return self._unproven <= self._allowed()
+
     def _rows(self, x: Tensor) -> Tensor:
         return x if self.nodes is None else x[self.nodes]
 
-    def _plan(self, found: Certificate, margins: Margins, relative: float) -> None:
-        """At which residual to try a proof, and whether to evaluate f in float64 for it.
+    def _count(self, found: Certificate) -> int:
+        """How many nodes are unproven."""
+        assert self.margins is not None
+        proven = is_certified(self.margins, self._rows(found.bound)).cpu().numpy()
+        return len(proven) - int(np.count_nonzero(proven))
+
+    def _allowed(self) -> int:
+        """How many nodes may stay unproven."""
+        nodes = self.certifier.f.adjacency.num_nodes if self.nodes is None else len(self.nodes)
+        return nodes - math.ceil(self.fraction * nodes)
+
+    def _plan(self, found: Certificate, relative: float) -> None:
+        """From which residual on to look again, and whether to evaluate f in float64 then.
 
         That is worth its cost where the allowance for rounding would ask for more evaluations.
         """
+        assert self.margins is not None
         bound, rounding = self._rows(found.bound), self._rows(found.rounding)
-        falls = (bound - rounding).clamp_min(_TINY)
-        wanted = self._share((margins.margin - rounding) / falls)
+        margin, rank = self.margins.margin, self._allowed() + 1
+        wanted = wanted_share(margin, bound, rounding, rank)
         self._exactly = False
         if self._steps(wanted) > _EXACT_COST:
-            without = self._share(margins.margin / falls)
+            without = wanted_share(margin, bound, rounding, rank, granted=False)
             self._exactly = self._steps(without) + _EXACT_COST < self._steps(wanted)
             wanted = without if self._exactly else wanted
-        # Where nothing would help the guess is made again, later.
-        self._guessed = wanted > 0
-        self._target = min(wanted, 1.0) * relative if wanted > 0 else math.inf
+        # Where nothing would help, later states may.
+        share = wanted if wanted > 0 else self._pace**_OUT_OF_REACH
+        self.looks_from = min(share, 1.0) * relative
 
-    def _share(self, wanted: Tensor) -> float:
-        """What has to be left of the residual for enough nodes, given what each of them wants."""
-        rank = math.floor((1 - self.fraction) * wanted.numel()) + 1
-        return float(wanted.kthvalue(min(rank, wanted.numel())).values)
+    def _enough(self) -> float:
+        """How loose bounds may be, as a share."""
+        return max(0.02, _LOOSENESS * (1 - self._pace))
 
     def _steps(self, share: float) -> float:
         """Evaluations until this share of the residual is left, at its last pace."""
@@ -167,6 +211,27 @@ def is_certified(found: Margins, bound: Tensor) -> Tensor:
 
 
 def _relative_residual(evaluation: Evaluation) -> float:
-    total = float(evaluation.residual_sq.sum(dtype=torch.float64))
-    size = float(evaluation.value_sq.sum(dtype=torch.float64))
+    total, size = (
+        float(np.add.reduce(squares.cpu().numpy(), dtype=np.float64)) for squares in evaluation[1:]
+    )
     return 0.0 if total == 0 else math.sqrt(total / size)
+
+
+def wanted_share(
+    margin: Tensor, bound: Tensor, rounding: Tensor, rank: int, granted: bool = True
+) -> float:
+    """What has to be left of the residual for all but ``rank - 1`` nodes to be proven; 0 or less if nothing helps.
+
+    Args:
+        margin: The margin of each node, ``n``.
+        bound: Its bound, ``n``.
+        rounding: What of that does not fall with the residual, ``n``.
+        rank: From 1 to ``n``.
+        granted: Whether that has to be granted; otherwise it is left out.
+    """
+    # Some thousand numbers: numpy is done with them before torch has begun.
+    margin_of, bound_of, rounding_of = (one.cpu().numpy() for one in (margin, bound, rounding))
+    kept = margin_of - rounding_of if granted else margin_of
+    shares = kept / np.maximum(bound_of - rounding_of, _TINY)
+    place = min(rank, len(shares)) - 1
+    return float(np.partition(shares, place)[place])

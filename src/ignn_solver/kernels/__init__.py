@@ -23,7 +23,6 @@ try:
     from . import (
         compiled,
         compiled_bounds,
-        compiled_guess,
         compiled_margins,
         compiled_sweep,
     )
@@ -31,7 +30,7 @@ try:
 except ImportError:  # numba is an extra
     compiled = compiled_sweep = None  # type: ignore[assignment]
     HAS_PAIRS = False
-    compiled_bounds = compiled_guess = compiled_margins = None  # type: ignore[assignment]
+    compiled_bounds = compiled_margins = None  # type: ignore[assignment]
 
 _FEW_COLUMNS = 8
 ACTIVATIONS = ("relu", "tanh", "sigmoid")

@@ -1,7 +1,8 @@
 """What each stage of a certificate's bounds does to some rows, compiled by numba.
 
 Sums may be fused, but nothing else may be changed: a proof rests on every rounding. What a stage finds of
-its rows goes to ``found``, eight numbers.
+its rows goes to ``found``, a few numbers. In stages that multiply by A, ``rowptr``,
+``col`` and ``value`` hold the rows in the order of ``visits``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from .pairs import pair_product
+
 CHECKED: dict[str, Any] = {
     "cache": True,
     "error_model": "numpy",
@@ -19,33 +22,7 @@ CHECKED: dict[str, Any] = {
     "nogil": True,
 }
 _EPSILON = float(np.finfo(np.float64).eps)
-
-
-# A call for every row would take longer than the row.
-@numba.njit(**CHECKED, inline="always")
-def _product(rowptr, col, value, x, i):  # type: ignore[no-untyped-def]
-    """Row i of the matrix times both columns of ``x``."""
-    # Four sums at once, as one would wait for itself; gathers by vector instructions are slower still.
-    zero = x.dtype.type(0)
-    a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = zero
-    e, end = rowptr[i], rowptr[i + 1]
-    while e + 4 <= end:
-        j0, j1, j2, j3 = col[e], col[e + 1], col[e + 2], col[e + 3]
-        v0, v1, v2, v3 = value[e], value[e + 1], value[e + 2], value[e + 3]
-        a0 += v0 * x[j0, 0]
-        b0 += v0 * x[j0, 1]
-        a1 += v1 * x[j1, 0]
-        b1 += v1 * x[j1, 1]
-        a2 += v2 * x[j2, 0]
-        b2 += v2 * x[j2, 1]
-        a3 += v3 * x[j3, 0]
-        b3 += v3 * x[j3, 1]
-        e += 4
-    while e < end:
-        a0 += value[e] * x[col[e], 0]
-        b0 += value[e] * x[col[e], 1]
-        e += 1
-    return (a0 + a1) + (a2 + a3), (b0 + b1) + (b2 + b3)
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 @numba.njit(**CHECKED, inline="always")
@@ -55,105 +32,147 @@ def upper(square, grown, lost):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(**CHECKED)
-def norms(first, last, residual_sq, value_sq, allowed, at_value, source, sizes, found):  # type: ignore[no-untyped-def]
-    """Upper norms of the residual, of z and of f(z); their sum shows whether all of them are finite."""
-    total = 0.0
+def norms(first, last, residual_sq, value_sq, bias_sq, allowed, at_value, source, sizes, found):  # type: ignore[no-untyped-def]
+    """Upper norms of the residual and of b, of z and of f(z); how many rows have one that is not finite."""
+    grown, lost = allowed.grown, allowed.lost
+    residual_grown, residual_lost = allowed.residual_grown, allowed.residual_lost
+    broken = 0
     for i in range(first, last):
-        source[i, 0] = upper(residual_sq[i], allowed.residual_grown, allowed.residual_lost)
-        sizes[i, 1] = upper(value_sq[i], allowed.grown, allowed.lost)
-        sizes[i, 0] = sizes[i, 1] if at_value else sizes[i, 1] + source[i, 0]
-        total += sizes[i, 0] + source[i, 0]
-    found[0] = total
+        residual = upper(residual_sq[i], residual_grown, residual_lost)
+        size = upper(value_sq[i], grown, lost)
+        whole = size if at_value else size + residual
+        source[i, 0], source[i, 1] = residual, upper(bias_sq[i], grown, lost)
+        sizes[i, 0], sizes[i, 1] = whole, size
+        broken += 0 if whole + residual < np.inf else 1
+    found[0] = broken
 
 
 @numba.njit(**CHECKED)
 def errors(  # type: ignore[no-untyped-def]
-    first, last, rowptr, col, value, bias_sq, allowed, slack, shrunk, sizes, source, found
+    first, last, visits, rowptr, col, value, allowed, slack, shrunk, sizes, source, found
 ):
-    """What rounding can have done to f(z); the maxima of both sources, and how they lie along v."""
-    most = most_error = along = along_error = size = length = total = total_error = 0.0
-    for i in range(first, last):
-        entries = rowptr[i + 1] - rowptr[i]
-        spread, _ = _product(rowptr, col, value, sizes, i)
+    """What rounding can have done to f(z), in place of the norm of b; maxima and sums of both sources."""
+    most = most_error = length = total = total_error = 0.0
+    for place in range(first, last):
+        i = visits[place]
+        entries = rowptr[place + 1] - rowptr[place]
+        spread, _ = pair_product(col, value, sizes, rowptr[place], rowptr[place + 1])
+        residual, bias = source[i, 0], source[i, 1]
         terms = (entries + 3) * allowed.roundoff
         gamma = terms / (1 - terms) if terms < 1 else np.inf
-        bias = upper(bias_sq[i], allowed.grown, allowed.lost)
         share = allowed.projected + gamma * (allowed.factor + allowed.projected)
         error = share * (spread * (1 + slack)) + gamma * bias
         error += allowed.activation * sizes[i, 1]
         error = (error + allowed.underflow * (entries + 1)) * (1 + 1e-12 + 1e-15 * entries)
         source[i, 1] = error
-        most, most_error = max(most, source[i, 0]), max(most_error, error)
-        along += source[i, 0] * shrunk[i]
-        along_error += error * shrunk[i]
-        size += shrunk[i] * shrunk[i]
+        most, most_error = max(most, residual), max(most_error, error)
         length += shrunk[i]
-        total += source[i, 0]
+        total += residual
         total_error += error
-    found[0], found[1], found[2], found[3] = most, most_error, along, along_error
-    found[4], found[5], found[6], found[7] = size, length, total, total_error
+    found[0], found[1], found[2], found[3], found[4] = most, most_error, length, total, total_error
 
 
 @numba.njit(**CHECKED)
-def start(first, last, source, shrunk, scale, share, mean, small, current, previous, inverse):  # type: ignore[no-untyped-def]
-    """In float32, against their scale: the sources, the first estimate, and 1 over what may be missing."""
-    shares = 1 / scale[0], 1 / scale[1]
-    for i in range(first, last):
+def shares(source, shrunk, near, pieces, factor, share):  # type: ignore[no-untyped-def]
+    """Factors that make the first estimate of each piece exact along v, where sweeps are slowest."""
+    share[:] = 0
+    size = np.zeros_like(share)
+    known = near[0].shape[0] > 0
+    for i in range(shrunk.shape[0]):
+        piece, weight = pieces[i], shrunk[i]
+        share[piece, 0] += source[i, 0] * weight
+        share[piece, 1] += source[i, 1] * weight
+        size[piece, 0] += (near[0][i] - near[1][i] if known else weight) * weight
+        size[piece, 1] += (near[1][i] if known else weight) * weight
+    for piece in range(share.shape[0]):
         for c in range(2):
-            small[i, c] = source[i, c] * shares[c]
-            current[i, c] = (source[i, c] + share[c] * shrunk[i]) * shares[c]
-            previous[i, c] = current[i, c]
-            inverse[i, c] = scale[c] / (source[i, c] + mean[c] * shrunk[i])
-            inverse[i, 2 + c] = scale[c] / (mean[c] * shrunk[i])
+            # What was granted holds the source itself.
+            rest = 1.0 if known and c == 1 else factor
+            share[piece, c] *= rest / (1 - factor) / max(size[piece, c], _TINY)
+
+
+@numba.njit(**CHECKED)
+def start(  # type: ignore[no-untyped-def]
+    first, last, source, shrunk, near, pieces, scale, share, mean, small, current, previous, even
+):
+    """In float32, against their scale: the sources, the first estimate, and what may be missing of it."""
+    unit, unit_error = 1 / scale[0], 1 / scale[1]
+    even_share, even_share_error = mean[0] * unit, mean[1] * unit_error
+    for i in range(first, last):
+        piece = pieces[i]
+        small[i, 0], small[i, 1] = source[i, 0] * unit, source[i, 1] * unit_error
+        even[i, 0], even[i, 1] = even_share * shrunk[i], even_share_error * shrunk[i]
+        if near[0].shape[0] > 0:
+            estimate = source[i, 0] + share[piece, 0] * (near[0][i] - near[1][i])
+            estimate_error = share[piece, 1] * near[1][i]
+        else:
+            estimate = source[i, 0] + share[piece, 0] * shrunk[i]
+            estimate_error = source[i, 1] + share[piece, 1] * shrunk[i]
+        current[i, 0], current[i, 1] = estimate * unit, estimate_error * unit_error
+        previous[i, 0], previous[i, 1] = current[i, 0], current[i, 1]
+
+
+@numba.njit(**CHECKED, inline="always")
+def _larger(most, number, over):  # type: ignore[no-untyped-def]
+    """The larger of ``most`` and ``number / over``; a division takes longer than all the rest, and is rare."""
+    return number / over if number > most * over else most
 
 
 @numba.njit(**CHECKED)
 def sweep(  # type: ignore[no-untyped-def]
-    first,
-    last,
-    rowptr,
-    col,
-    value,
-    factor,
-    omega,
-    look,
-    inverse,
-    small,
-    current,
-    previous,
-    images,
-    found,
-):
+    first, last, visits, rowptr, col, value, factor, omega, look, even, small, current, previous,
+    images, found,
+):  # fmt: skip
     """The next estimate, in place of the previous one; if asked, the image of the current one and what it lacks."""
     plain = plain_error = grown = grown_error = np.float32(0)
-    for i in range(first, last):
-        product, product_error = _product(rowptr, col, value, current, i)
-        image, image_error = small[i, 0] + factor * product, small[i, 1] + factor * product_error
+    change = whole = 0.0
+    for place in range(first, last):
+        i = visits[place]
+        product, product_error = pair_product(col, value, current, rowptr[place], rowptr[place + 1])
+        # Both columns are read before either is written, so that they can be handled as one.
+        part, part_error = small[i, 0], small[i, 1]
+        before, before_error = previous[i, 0], previous[i, 1]
+        image, image_error = part + factor * product, part_error + factor * product_error
+        next_one = before + omega * (image - before)
+        next_error = before_error + omega * (image_error - before_error)
         if look:
-            gap, gap_error = abs(image - current[i, 0]), abs(image_error - current[i, 1])
-            grown, plain = max(grown, gap * inverse[i, 0]), max(plain, gap * inverse[i, 2])
-            grown_error = max(grown_error, gap_error * inverse[i, 1])
-            plain_error = max(plain_error, gap_error * inverse[i, 3])
+            now, now_error = current[i, 0], current[i, 1]
+            added, added_error = even[i, 0], even[i, 1]
+            gap, gap_error = abs(image - now), abs(image_error - now_error)
+            grown = _larger(grown, gap, part + added)
+            grown_error = _larger(grown_error, gap_error, part_error + added_error)
+            plain = _larger(plain, gap, added)
+            plain_error = _larger(plain_error, gap_error, added_error)
+            change += gap
+            whole += image
             images[i, 0], images[i, 1] = image, image_error
-        previous[i, 0] += omega * (image - previous[i, 0])
-        previous[i, 1] += omega * (image_error - previous[i, 1])
+        previous[i, 0], previous[i, 1] = next_one, next_error
     found[0], found[1], found[2], found[3] = grown, grown_error, plain, plain_error
+    found[4], found[5] = change, whole
 
 
 @numba.njit(**CHECKED)
 def check(  # type: ignore[no-untyped-def]
-    first, last, rowptr, col, value, factor, growth, slack, shrunk, source, estimate, found
+    first, last, visits, rowptr, col, value, factor, growth, slack, shrunk, source, estimate, found
 ):
     """By how much of v the estimates fall short, as they are and grown; NaN may be lost there, but not in a sum."""
     gap = gap_error = grown = grown_error = whole = whole_error = total = 0.0
-    for i in range(first, last):
-        product, product_error = _product(rowptr, col, value, estimate, i)
+    for place in range(first, last):
+        i = visits[place]
+        product, product_error = pair_product(
+            col, value, estimate, rowptr[place], rowptr[place + 1]
+        )
         image = (source[i, 0] + factor * product) * (1 + slack) - estimate[i, 0]
         image_error = (source[i, 1] + factor * product_error) * (1 + slack) - estimate[i, 1]
-        gap, gap_error = max(gap, image / shrunk[i]), max(gap_error, image_error / shrunk[i])
+        # What these comparisons round is far less than the slack that is added in the end.
+        gap, gap_error = (
+            _larger(gap, image, shrunk[i]),
+            _larger(gap_error, image_error, shrunk[i]),
+        )
         more = (1 + growth) * image - growth * source[i, 0]
         more_error = (1 + growth) * image_error - growth * source[i, 1]
-        grown, grown_error = max(grown, more / shrunk[i]), max(grown_error, more_error / shrunk[i])
+        grown = _larger(grown, more, shrunk[i])
+        grown_error = _larger(grown_error, more_error, shrunk[i])
         total += image + image_error
         whole += estimate[i, 0]
         whole_error += estimate[i, 1]

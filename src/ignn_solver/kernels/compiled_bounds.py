@@ -14,6 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..memory import Scratch
+from . import bound_rows as rows
 from . import bound_stages as stages
 from .bound_rows import CHECKED
 from .compiled import _threads
@@ -23,6 +25,12 @@ if TYPE_CHECKING:
 
 #: With less work than this, waking a second thread takes longer than the loop.
 _SERIAL_ENTRIES = 2**13
+#: Two pairs of columns in float64, and five in float32, for the work on the way.
+_WIDE, _NARROW = Scratch(), Scratch()
+_SINGLE = torch.empty(0, dtype=torch.float32)
+#: Sweep once more for every time that the first sweep changes a guess by this share.
+_HARDLY = 0.0125
+_NOWHERE = np.empty(0)
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -53,53 +61,72 @@ def few_threads(entries: int) -> None:
 
 @numba.njit(**CHECKED)
 def _bounded(  # type: ignore[no-untyped-def]
-    rowptr, col, value, splits, residual_sq, value_sq, bias_sq, allowed, shrunk, factor, rate,
-    theta, slack, symmetric, at_value, sweeps, first_look, growth, bound, granted,
+    rowptr, col, value, splits, visits, residual_sq, value_sq, bias_sq, allowed, shrunk, factor, rate,
+    theta, slack, symmetric, at_value, sweeps, first_look, growth, near, pieces, num_pieces, wide,
+    narrow, proves, bound, granted,
 ):  # fmt: skip
-    """Fill ``bound`` and ``granted``; the products spent, or 0 where a norm is not finite."""
+    """Fill ``bound`` and ``granted``, by mere estimates unless it ``proves``; the products spent.
+
+    That is 0 where a norm is not finite.
+    """
     count = rowptr.shape[0] - 1
-    source, estimate = np.empty((count, 2)), np.empty((count, 2))
+    source, estimate = wide[0], wide[1]
     found = np.zeros((splits.shape[0] - 1, 8))
     if not stages.sources(
-        rowptr, col, value, splits, residual_sq, value_sq, bias_sq, allowed, slack, shrunk,
+        rowptr, col, value, splits, visits, residual_sq, value_sq, bias_sq, allowed, slack, shrunk,
         at_value, source, estimate, found,
     ):  # fmt: skip
         return 0
-    size, length = found[:, 4].sum(), found[:, 5].sum()
-    scale, share, mean = np.empty(2), np.empty(2), np.empty(2)
+    length = found[:, 2].sum()
+    share = np.empty((num_pieces, 2))
+    rows.shares(source, shrunk, near, pieces, factor, share)
+    scale, total, mean = np.empty(2), np.empty(2), np.empty(2)
     for c in range(2):
-        scale[c] = max(found[:, c].max(), _TINY)
-        share[c] = found[:, 2 + c].sum() / size * (factor / (1 - factor))
-        mean[c] = (1 - theta) * (found[:, 6 + c].sum() / length + share[c])
-    small, current = np.empty((count, 2), np.float32), np.empty((count, 2), np.float32)
-    previous, inverse = np.empty((count, 2), np.float32), np.empty((count, 4), np.float32)
-    images = np.empty((count, 2), np.float32)
-    stages.start(splits, source, shrunk, scale, share, mean, small, current, previous, inverse)
+        scale[c], total[c] = max(found[:, c].max(), _TINY), found[:, 3 + c].sum()
+        # An estimate is about 1 / (1 - factor) of its source, and v may be added in proportion.
+        mean[c] = (1 - theta) * total[c] / length / (1 - factor)
+    small, even, images, current, previous = narrow[0], narrow[1], narrow[2], narrow[3], narrow[4]
+    stages.start(
+        splits, source, shrunk, near, pieces, scale, share, mean, small, current, previous, even
+    )
     squared = factor * factor if symmetric else 0.0
     omega, look, spent = 1.0, first_look, 1
     while spent < sweeps:
         judged = growth > 0 and spent >= look
         stages.sweep(
-            rowptr, col, value, splits, np.float32(factor), np.float32(omega), judged,
-            inverse, small, current, previous, images, found,
+            rowptr, col, value, splits, visits, np.float32(factor), np.float32(omega), judged,
+            even, small, current, previous, images, found,
         )  # fmt: skip
         previous, current = current, previous
         omega = 1 / (1 - squared * omega / (4 if spent > 1 else 2))
         spent += 1
-        if judged:
+        if judged and not proves:
+            # A guess that the first sweep hardly changes is as good as it gets.
+            more = found[:, 4].sum() / max(found[:, 5].sum(), _TINY) / _HARDLY
+            sweeps, look = min(sweeps, spent + int(min(more, sweeps))), sweeps
+        elif judged:
             left = 0.0
             for c in range(2):
                 grown = found[:, c].max() * ((1 + growth) / growth)
-                left = max(left, min(grown, found[:, 2 + c].max() / (2 * growth)) * factor)
+                lacking = min(grown, found[:, 2 + c].max() / (2 * growth)) * factor
+                left += lacking * (total[c] / max(total[0] + total[1], _TINY))
             if left <= 1:
                 current = images
                 break
             more = math.log(left) / -math.log(rate) if np.isfinite(left) else float(sweeps)
             look = spent - 1 + max(1, math.ceil(more / 2))
     for i in range(count):
-        estimate[i, 0], estimate[i, 1] = scale[0] * current[i, 0], scale[1] * current[i, 1]
+        # What a product of these rounds is small against it only if nothing cancels; NaN stays NaN.
+        first, second = scale[0] * current[i, 0], scale[1] * current[i, 1]
+        estimate[i, 0] = 0.0 if first < 0 else first
+        estimate[i, 1] = 0.0 if second < 0 else second
+    if not proves:
+        for i in range(count):
+            granted[i] = estimate[i, 1]
+            bound[i] = estimate[i, 0] - (0.0 if at_value else source[i, 0]) + granted[i]
+        return spent
     stages.lifted(
-        rowptr, col, value, splits, factor, theta, slack, growth, length, shrunk, source, estimate,
+        rowptr, col, value, splits, visits, factor, theta, slack, growth, length, shrunk, source, estimate,
         at_value, found, bound, granted,
     )  # fmt: skip
     return spent
@@ -110,10 +137,12 @@ def bounded(
     residual_sq: Tensor,
     value_sq: Tensor,
     bias_sq: Tensor,
-    allowed: tuple[float, ...],
+    allowed: np.ndarray,
     at_value: bool,
     sweeps: int,
     enough: float,
+    near: tuple[Tensor, Tensor] | None = None,
+    proves: bool = True,
 ) -> tuple[Tensor, Tensor, int]:
     """The bounds of ``Certifier`` and what of them is granted to rounding, both ``n``, and the sweeps spent.
 
@@ -122,21 +151,30 @@ def bounded(
         residual_sq: Squared norms of the rows of ``f(z) - z``, ``n``.
         value_sq: Squared norms of the rows of ``f(z)``, ``n``.
         bias_sq: Squared norms of the rows of b, ``n``.
-        allowed: What rounding can have done to them: the fields of ``ALLOWANCE``.
+        allowed: What rounding can have done to them: one ``ALLOWANCE``.
         at_value: Whether the residual is that of the states themselves, and not of the z they are f of.
         sweeps: Products with K to spend at most.
         enough: Stop sweeping when the bounds are about this close, as a share.
+        near: Bounds of states not far away and what of them was granted, ``n`` each: where to start.
+        proves: Whether to turn what the sweeps give, which are mere estimates, into bounds.
 
     Returns:
         No sweeps were spent where a norm is not finite; then the bounds are not filled.
     """
-    matrix = sweeper.adjacency.matrix
+    matrix, layout = sweeper.adjacency.matrix, sweeper.layout
+    assert layout is not None
     few_threads(matrix.num_entries)
-    bound, granted = torch.empty(2, matrix.shape[0], dtype=torch.float64)
+    bound = torch.empty(matrix.shape[0], dtype=torch.float64)
+    granted = torch.empty_like(bound)
+    shape = (matrix.shape[0], 2)
+    wide, narrow = _WIDE.like(bound, (2, *shape)), _NARROW.like(_SINGLE, (5, *shape))
+    start = (_NOWHERE, _NOWHERE) if near is None else (near[0].numpy(), near[1].numpy())
+    first_look = sweeper.first_look if near is None and proves else 1
     spent = _bounded(
-        *matrix.arrays, matrix.splits, residual_sq.numpy(), value_sq.numpy(), bias_sq.numpy(),
-        np.array([allowed], ALLOWANCE), sweeper.shrunk.view(-1).numpy(), sweeper.factor, sweeper.rate,
+        *layout.rows, matrix.splits, layout.visits, residual_sq.numpy(), value_sq.numpy(), bias_sq.numpy(),
+        allowed, sweeper.shrunk.view(-1).numpy(), sweeper.factor, sweeper.rate,
         float(sweeper.theta), sweeper.slack, sweeper.adjacency.symmetric, at_value, sweeps,
-        sweeper.first_look, enough / 2, bound.numpy(), granted.numpy(),
+        first_look, enough / 2, start, layout.pieces, layout.num_pieces, wide.numpy(),
+        narrow.numpy(), proves, bound.numpy(), granted.numpy(),
     )  # fmt: skip
     return bound, granted, spent

@@ -38,16 +38,23 @@ class Emitter:
         signature: The types of the arguments.
         arguments: Their values.
         number: The position of an array whose type the sums have.
+        lanes: Numbers of a vector; by default as many as fill a register.
     """
 
     def __init__(
-        self, context: Any, builder: Any, signature: Any, arguments: Any, number: int
+        self,
+        context: Any,
+        builder: Any,
+        signature: Any,
+        arguments: Any,
+        number: int,
+        lanes: int | None = None,
     ) -> None:
         self.context, self.builder = context, builder
         self.signature, self.arguments = signature, arguments
         self.number = context.get_value_type(signature.args[number].dtype)
         self.size = 4 if isinstance(self.number, ir.FloatType) else 8
-        self.lanes = VECTOR_BYTES // self.size
+        self.lanes = VECTOR_BYTES // self.size if lanes is None else lanes
         self.vector = ir.VectorType(self.number, self.lanes)
         self.integer = context.get_value_type(types.intp)
         self.zero = ir.Constant(self.vector, [0.0] * self.lanes)
