@@ -2,9 +2,10 @@
 
 An evaluation needs a product with W (flops) and a pass over the edges (bytes). Both limits are measured in
 the same run: the flops of a dense product, the better one of torch's own and ours, and the bandwidth of a copy
-of arrays far larger than the cache. The roofline time is the sum of the two parts, each at its limit, as they run
-one after the other. Two counts of bytes bracket the edge pass: ``cold``, where every neighbour's row comes from memory, and
-``once``, where each row comes from memory once and from the cache ever after. Run it on an idle machine:
+of arrays far larger than the cache. The roofline time is the sum of the two parts, each at its limit, as they
+run one after the other. Two counts of bytes bracket the edge pass: ``cold``, where every neighbour's row comes
+from memory, and ``once``, where each row comes from memory once and from the cache ever after. Run it on an
+idle machine:
 
     python benchmarks/roofline.py --dataset com-amazon --dataset blocks:arxiv
 """
