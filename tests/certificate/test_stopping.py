@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ignn_solver import IGNN, InputError, datasets, solve
-from ignn_solver.certificate import CertifiedStop, Certifier, is_certified, margins
+from ignn_solver.certificate import CertifiedStop, Certifier, is_certified, margins, stopping
 from ignn_solver.certificate.search import Case, reference_equilibrium
 from ignn_solver.ordering import ordered
 
@@ -133,6 +133,33 @@ def test_a_guess_says_about_which_residual_will_do():
     ratio = guess.bound / proof.bound
     assert float(ratio.median()) == pytest.approx(1, abs=0.1)
     assert guess.sweeps < proof.sweeps
+
+
+@pytest.mark.parametrize("some", [False, True])
+def test_of_many_nodes_a_guess_looks_at_a_part_and_the_proof_at_all(monkeypatch, some):
+    f, head = Case(1, nodes=400, width=16, degree=3).build()
+    nodes = torch.arange(0, 400, 2) if some else None
+    whole = CertifiedStop(Certifier(f), head, 0.9, nodes)
+    evals = solve(f, tol=1e-7, observer=whole).num_evals
+    monkeypatch.setattr(stopping, "_ENOUGH_FOR_A_GUESS", 50)
+    part = CertifiedStop(Certifier(f), head, 0.9, nodes)
+    rows = []
+    find = part.head.margins
+
+    def noted(value, value_sq):
+        rows.append(len(value))
+        return find(value, value_sq)
+
+    part.head.margins = noted
+    solution = solve(f, tol=1e-7, observer=part)
+    assert part.reached
+    assert abs(solution.num_evals - evals) <= 3
+    wanted = 400 if nodes is None else 200
+    assert rows[0] == 50
+    assert set(rows[1:]) == {wanted}
+    assert part.margins.margin.shape == (wanted,)
+    bound = part.certificate.bound if nodes is None else part.certificate.bound[nodes]
+    assert float(is_certified(part.margins, bound).double().mean()) >= 0.9
 
 
 def test_a_certificate_nearby_saves_sweeps_and_weakens_nothing():

@@ -28,6 +28,8 @@ _EXACT_COST = 6
 _OUT_OF_REACH = 10
 #: Margins of the last look may still speak against this look where they leave so many more unproven than allowed.
 _CLEARLY = 1.2
+#: A guess looks at the margins of about this many nodes, if there are more.
+_ENOUGH_FOR_A_GUESS = 2**14
 _TINY = float(np.finfo(np.float64).tiny)
 #: A pace is never taken for slower than this, so that its logarithm is not 0.
 _SLOWEST = 1 - 1e-9
@@ -81,6 +83,8 @@ class CertifiedStop:
         self._guess: Certificate | None = None
         self._turned: tuple[Order, Certifier, Tensor | None] | None = None
         self._unproven = 0
+        self._matter = certifier.f.adjacency.num_nodes if nodes is None else len(nodes)
+        self._step = 1
         self._exactly = False
         self._before: tuple[int, float] = (0, 1.0)
         self._pace = factor
@@ -119,6 +123,7 @@ class CertifiedStop:
 
     def _look(self, evaluation: Evaluation, relative: float) -> None:
         if self._guess is None:
+            self._step = max(1, self._matter // _ENOUGH_FOR_A_GUESS)
             self._guess = self.certifier.guess(evaluation)
             self.margins = self._margins(evaluation)
             self._unproven = self._count(self._guess)
@@ -131,6 +136,7 @@ class CertifiedStop:
         exactly = self._exactly
         found = self._certified(evaluation, self._enough())
         if self._plausible():
+            self._step = 1
             self.margins = self._margins(evaluation)
             self._unproven = self._count(found)
             if not self._proven() and self._plausible() and not exactly:
@@ -163,7 +169,8 @@ class CertifiedStop:
         return self._unproven <= self._allowed()
 
     def _rows(self, x: Tensor) -> Tensor:
-        return x if self.nodes is None else x[self.nodes]
+        """Those of the nodes that matter; for a guess, evenly some of them."""
+        return (x if self.nodes is None else x[self.nodes])[:: self._step]
 
     def _count(self, found: Certificate) -> int:
         """How many nodes are unproven."""
@@ -173,7 +180,7 @@ class CertifiedStop:
 
     def _allowed(self) -> int:
         """How many nodes may stay unproven."""
-        nodes = self.certifier.f.adjacency.num_nodes if self.nodes is None else len(self.nodes)
+        nodes = math.ceil(self._matter / self._step)
         return nodes - math.ceil(self.fraction * nodes)
 
     def _plan(self, found: Certificate, relative: float) -> None:
