@@ -15,7 +15,11 @@ def row(dataset, solver, ms, evals, certified=0.5):
 CONTENT = {
     "datasets": [
         {"dataset": "citeseer", "stand_in": ""},
-        {"dataset": "com-amazon", "stand_in": "synthetic labels"},
+        {
+            "dataset": "com-amazon",
+            "stand_in": "synthetic labels",
+            "misses": ["learned-certified is not reported: it stopped at 1e-2"],
+        },
     ],
     "rows": [
         row("citeseer", "ignn-published", 100.0, 60),
@@ -54,7 +58,23 @@ def test_the_fastest_is_bold_and_who_missed_is_named():
     lines = {cells(line)[0]: cells(line)[1:] for line in speed.times(CONTENT).splitlines() if line}
     assert lines["learned-certified"] == ["**8.00 (5)**", "missed"]
     assert lines["picard"] == ["20.00 (22)", "**900.00 (15)**"]
+    assert lines["sweep"] == ["15.00 (14)", "-"]
     assert "broyden" not in lines
+
+
+def test_of_two_measurements_of_a_dataset_the_later_counts():
+    again = [{"solver": name, "ms": ms, "evals": 3, "certified": 0.5} for name, ms in
+             (("picard", 700.0), ("learned", 350.0))]  # fmt: skip
+    single = {"dataset": "com-amazon", "stand_in": "", "rows": again, "created": "2026-02"}
+    for files in (
+        [{**CONTENT, "created": "2026-01"}, single],
+        [single, {**CONTENT, "created": ""}],
+    ):
+        lines = speed.speedups(speed.joined(files)).splitlines()
+        assert cells(lines[2])[:2] == ["citeseer", "10.00"]
+        assert cells(lines[3])[:4] == ["com-amazon", "350.00", "3", "2.00 (picard)"]
+    earlier = speed.joined([{**CONTENT, "created": "2026-03"}, single])
+    assert cells(speed.speedups(earlier).splitlines()[2])[1] == "1000.00"
 
 
 def test_a_file_of_one_dataset_has_it_at_the_top():

@@ -101,19 +101,7 @@ def _vectors(columns, lanes):  # type: ignore[no-untyped-def]
 @numba.njit(**SERIAL)
 def pack(weight):  # type: ignore[no-untyped-def]
     """The matrix as :func:`multiply` reads it: panels of a few vectors, one after the other."""
-    depth, columns = weight.shape
-    lanes = VECTOR_BYTES // weight.itemsize
-    packed = np.zeros(depth * ((columns + lanes - 1) // lanes * lanes), weight.dtype)
-    begin = 0
-    place = 0
-    while begin < columns:
-        width = _vectors(columns - begin, lanes) * lanes
-        for k in range(depth):
-            for c in range(begin, min(begin + width, columns)):
-                packed[place + c - begin] = weight[k, c]
-            place += width
-        begin += width
-    return packed
+    return _filled(weight, np.zeros(weight.shape[0] * _columns(weight), weight.dtype))
 
 
 @numba.njit(**SERIAL)
@@ -122,19 +110,31 @@ def pack_rounded(weight):  # type: ignore[no-untyped-def]
 
     Rows of an odd length are multiplied as if a zero followed; so must they be stored.
     """
+    return _filled(weight, np.zeros((weight.shape[0] + 1) // 2 * 2 * _columns(weight), np.uint16))
+
+
+@numba.njit(**SERIAL)
+def _columns(weight):  # type: ignore[no-untyped-def]
+    """The columns of the matrix, filled up to whole vectors."""
+    lanes = VECTOR_BYTES // weight.itemsize
+    return (weight.shape[1] + lanes - 1) // lanes * lanes
+
+
+@numba.njit(**SERIAL)
+def _filled(weight, packed):  # type: ignore[no-untyped-def]
     depth, columns = weight.shape
     lanes = VECTOR_BYTES // weight.itemsize
-    even = (depth + 1) // 2 * 2
-    packed = np.zeros(even * ((columns + lanes - 1) // lanes * lanes), np.uint16)
+    # So many rows of the matrix lie side by side.
+    together = 2 if packed.itemsize == 2 else 1
     begin = 0
     place = 0
     while begin < columns:
         width = _vectors(columns - begin, lanes) * lanes
         for k in range(depth):
+            row = place + k // together * together * width + k % together
             for c in range(begin, min(begin + width, columns)):
-                near = place + (k // 2) * 2 * width + 2 * (c - begin) + k % 2
-                packed[near] = stored(weight[k, c], packed)
-        place += even * width
+                packed[row + together * (c - begin)] = stored(weight[k, c], packed)
+        place += (depth + together - 1) // together * together * width
         begin += width
     return packed
 

@@ -33,12 +33,14 @@ class Block:
         make: From the content of the file to Markdown.
         command: What measures it.
         pictures: Whether to show the pictures that lie beside the file.
+        joins: Makes one content of it and of the files whose names begin with its own, if these count too.
     """
 
     file: str
     make: Callable[[Row], str]
     command: str
     pictures: bool = False
+    joins: Callable[[Rows], Row] | None = None
 
 
 def _learned(part: str, make: Callable[[Row], str]) -> Block:
@@ -53,7 +55,8 @@ def _script(
 
 
 def _bench(make: Callable[[Row], str]) -> Block:
-    return Block("bench", make, "ignn-solver bench all --json results/bench.json")
+    command = "ignn-solver bench all --json results/bench.json"
+    return Block("bench", make, command, joins=speed.joined)
 
 
 def _reproduce(name: str, make: Callable[[Row], str]) -> Block:
@@ -136,14 +139,22 @@ def rendered(block: Block, results: Path, link: str) -> str:
     if not path.exists():
         return f"Not measured yet: `{block.command}`."
     content = read_json(path, "results")
-    command = content["command"].replace("__main__.py", "ignn-solver")
-    source = f"[{path.name}]({link}/{path.name}), made by `{command}`"
     threads = content["environment"]["threads"]
     quick = ", quick settings" if content.get("quick") else ""
+    source = _source(path, content, link)
+    if block.joins:
+        others = {one: read_json(one, "results") for one in results.glob(f"{block.file}-*.json")}
+        source = "; ".join([source, *(_source(one, others[one], link) for one in sorted(others))])
+        content = block.joins([content, *others.values()])
     footer = f"From {source}{quick}; {_counted(threads, 'thread')}.{_busy(content)}"
     shown = sorted(results.glob(f"{block.file}*.png")) if block.pictures else []
     pictures = [f"![{one.stem}]({link}/{one.name})" for one in shown]
     return "\n\n".join([*pictures, block.make(content), footer])
+
+
+def _source(path: Path, content: Row, link: str) -> str:
+    command = content["command"].replace("__main__.py", "ignn-solver")
+    return f"[{path.name}]({link}/{path.name}), made by `{command}`"
 
 
 def _busy(content: Row) -> str:

@@ -43,7 +43,9 @@ def times(content: Row) -> str:
         line = [name]
         for dataset, rows in grouped.items():
             found = where(rows, solver=name)
-            text = f"{found[0]['ms']:.2f} ({found[0]['evals']})" if found else "missed"
+            text = f"{found[0]['ms']:.2f} ({found[0]['evals']})" if found else "-"
+            if not found and _missed(content, dataset, name):
+                text = "missed"
             best = found and found[0]["ms"] == fastest[dataset]
             line.append(f"**{text}**" if best else text)
         body.append(line)
@@ -62,12 +64,31 @@ def certified(content: Row) -> str:
     return markdown(["dataset", "solver", "ms", "evaluations", "certified", "accuracy"], body)
 
 
+def joined(contents: Rows) -> Row:
+    """Several files as one; of a dataset that stands in more than one, what was measured last."""
+    heads: dict[str, Row] = {}
+    rows: dict[str, Rows] = {}
+    for content in sorted(contents, key=lambda one: str(one.get("created", ""))):
+        for dataset, found in by_dataset(content).items():
+            (heads[dataset],) = where(content.get("datasets", [content]), dataset=dataset)
+            rows[dataset] = [{**row, "dataset": dataset} for row in found]
+    return {
+        "datasets": list(heads.values()),
+        "rows": [row for some in rows.values() for row in some],
+    }
+
+
 def by_dataset(content: Row) -> dict[str, Rows]:
     """The rows of each dataset; a file of one dataset names it at its top."""
     rows = content["rows"]
     if "datasets" not in content:
         return {content["dataset"]: rows}
     return {dataset: where(rows, dataset=dataset) for dataset in ordered(rows, "dataset")}
+
+
+def _missed(content: Row, dataset: str, solver: str) -> bool:
+    heads = where(content.get("datasets", [content]), dataset=dataset)
+    return any(miss.startswith(f"{solver} ") for head in heads for miss in head.get("misses", ()))
 
 
 def _title(content: Row, dataset: str) -> str:
