@@ -152,9 +152,13 @@ def test_convergence_of_nodes_and_of_graphs(tmp_path, monkeypatch):
     for part in groups.values():
         first = part[0]["evaluation"]
         assert first <= 3
-        assert [row["evaluation"] for row in part] == list(range(first, 41))
-    learned, plain = (groups["citeseer", name][-31] for name in ("learned", "picard"))
-    assert learned["evaluation"] == plain["evaluation"] == 10
+        assert [row["evaluation"] for row in part] == list(range(first, first + len(part)))
+        # Nothing stops a graph sooner but a residual of exactly 0; what is shown is a mean at the end.
+        assert part[-1]["evaluation"] == 40 or part[-1]["residual"] < 1e-6
+    learned, plain = (
+        next(row for row in groups["citeseer", name] if row["evaluation"] == 10)
+        for name in ("learned", "picard")
+    )
     assert learned["residual"] < plain["residual"]
     assert {path.stem for path in report.files[1:]} == {
         "figure-convergence-nodes", "figure-convergence-graphs",

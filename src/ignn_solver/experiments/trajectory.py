@@ -34,7 +34,7 @@ Path = Callable[[], Trajectory]
 
 
 def ours(f: EquilibriumMap, solver: Solver, max_evals: int) -> Path:
-    """The path of one of our solvers; it does not stop before ``max_evals``."""
+    """The path of one of our solvers; nothing but residuals of 0 stops it before ``max_evals``."""
 
     def run() -> Trajectory:
         solution = solve(f, solver, tol=0.0, max_evals=max_evals, on_failure="return")
