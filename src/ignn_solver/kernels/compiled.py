@@ -14,7 +14,7 @@ from numba import prange
 from torch import Tensor
 
 from .gathering import fetch_ahead, gather, relu_rows, sum_rows
-from .rowwise import CODES, SCALED, copy, finish
+from .rowwise import CODES, SCALED, SERIAL, copy, finish
 from .rowwise import PARALLEL as _FLAGS
 from .tiles import ROWS, multiply, pack
 
@@ -28,57 +28,41 @@ def _spmm(rowptr, col, value, x, out, splits, ahead):  # type: ignore[no-untyped
         sum_rows(splits[part], splits[part + 1], rowptr, x, col, value, out, 0, False, ahead)
 
 
+@numba.njit(**SERIAL)
+def _evaluated_rows(  # type: ignore[no-untyped-def]
+    first, last, rowptr, col, value, projected, old, ahead, bias, z, out, inputs, residual_sq, value_sq,
+    code, scale,
+):  # fmt: skip
+    """Rows of an evaluation; row j of the products lies at ``old + j`` in ``projected``."""
+    if code == 0 and inputs.shape[0] == 0:
+        relu_rows(
+            first, last, rowptr, projected, col, value, old, ahead, bias, z, out, residual_sq, value_sq
+        )  # fmt: skip
+        return
+    for i in range(first, last):
+        row = out[i]
+        copy(bias[i], row)
+        gather(row, projected, col, value, rowptr[i], rowptr[i + 1], 0, 0, 0, old, ahead)
+        if inputs.shape[0] > 0:
+            copy(row, inputs[i])
+        residual_sq[i], value_sq[i] = finish(row, z[i], scale[i], code)
+
+
 @numba.njit(**_FLAGS)
 def _evaluate(  # type: ignore[no-untyped-def]
-    rowptr,
-    col,
-    value,
-    projected,
-    bias,
-    z,
-    out,
-    inputs,
-    residual_sq,
-    value_sq,
-    splits,
-    code,
-    scale,
-    ahead,
-):
+    rowptr, col, value, projected, bias, z, out, inputs, residual_sq, value_sq, splits, code, scale, ahead
+):  # fmt: skip
     for part in prange(splits.shape[0] - 1):
-        first, last = splits[part], splits[part + 1]
-        if code == 0 and inputs.shape[0] == 0:
-            relu_rows(
-                first, last, rowptr, projected, col, value, 0, ahead, bias, z, out, residual_sq, value_sq
-            )  # fmt: skip
-            continue
-        for i in range(first, last):
-            edge, end = rowptr[i], rowptr[i + 1]
-            row = out[i]
-            copy(bias[i], row)
-            gather(row, projected, col, value, edge, end, 0, 0, 0, 0, ahead)
-            if inputs.shape[0] > 0:
-                copy(row, inputs[i])
-            residual_sq[i], value_sq[i] = finish(row, z[i], scale[i], code)
+        _evaluated_rows(
+            splits[part], splits[part + 1], rowptr, col, value, projected, 0, ahead, bias, z, out, inputs,
+            residual_sq, value_sq, code, scale,
+        )  # fmt: skip
 
 
 @numba.njit(**_FLAGS)
 def _evaluate_blocks(  # type: ignore[no-untyped-def]
-    rowptr,
-    col,
-    value,
-    z,
-    packed,
-    bias,
-    out,
-    residual_sq,
-    value_sq,
-    blocks,
-    most,
-    parts,
-    code,
-    scale,
-):
+    rowptr, col, value, z, packed, bias, out, residual_sq, value_sq, blocks, most, parts, code, scale
+):  # fmt: skip
     rows, width = z.shape
     count = blocks.shape[0] - 1
     for part in prange(parts):
@@ -88,17 +72,10 @@ def _evaluate_blocks(  # type: ignore[no-untyped-def]
             # A few rows too many cost less than an incomplete tile.
             many = (last - first + ROWS - 1) // ROWS * ROWS
             multiply(z, first, min(first + many, rows), packed, projected, -first, False)
-            if code == 0:
-                relu_rows(
-                    first, last, rowptr, projected, col, value, -first, 0, bias, z, out, residual_sq, value_sq
-                )  # fmt: skip
-                continue
-            for i in range(first, last):
-                edge, end = rowptr[i], rowptr[i + 1]
-                row = out[i]
-                copy(bias[i], row)
-                gather(row, projected, col, value, edge, end, 0, 0, 0, -first, 0)
-                residual_sq[i], value_sq[i] = finish(row, z[i], scale[i], code)
+            _evaluated_rows(
+                first, last, rowptr, col, value, projected, -first, 0, bias, z, out, out[:0],
+                residual_sq, value_sq, code, scale,
+            )  # fmt: skip
 
 
 @numba.njit(**_FLAGS)

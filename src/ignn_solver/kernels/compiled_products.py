@@ -149,38 +149,40 @@ def _through(bias, t, write, read, out, code):  # type: ignore[no-untyped-def]
         multiply(_block(states, 0, end - begin, read), 0, end - begin, read, out, begin, False)
 
 
+@numba.njit(**SERIAL)
+def _activated_pair(bias, begin, count, like, code):  # type: ignore[no-untyped-def]
+    """So many rows of ``[act(bias), bias]`` from ``begin`` on, as they are multiplied by ``like``."""
+    width = bias.shape[1]
+    pair = _room(2 * width, like)
+    row = np.empty(width, bias.dtype)
+    for i in range(count):
+        copy(bias[begin + i], row)
+        activate(row, code)
+        for c in range(width):
+            pair[i, c] = stored(row[c], pair)
+            pair[i, width + c] = stored(bias[begin + i, c], pair)
+    return pair
+
+
 @numba.njit(**PARALLEL)
 def _from_bias(bias, packed, out, code):  # type: ignore[no-untyped-def]
-    rows, width = bias.shape
+    rows = bias.shape[0]
     for block in prange((rows + BLOCK - 1) // BLOCK):
         begin = block * BLOCK
         count = min(BLOCK, rows - begin)
-        pair = _room(2 * width, packed)
-        row = np.empty(width, bias.dtype)
-        for i in range(count):
-            copy(bias[begin + i], row)
-            activate(row, code)
-            for c in range(width):
-                pair[i, c] = stored(row[c], pair)
-                pair[i, width + c] = stored(bias[begin + i, c], pair)
+        pair = _activated_pair(bias, begin, count, packed, code)
         multiply(pair, 0, count, packed, out, begin, False)
 
 
 @numba.njit(**PARALLEL)
 def _guess(bias, packed, out, code):  # type: ignore[no-untyped-def]
-    rows, width = bias.shape
+    rows = bias.shape[0]
     for block in prange((rows + BLOCK - 1) // BLOCK):
         begin = block * BLOCK
         count = min(BLOCK, rows - begin)
-        pair = _room(2 * width, packed)
-        for i in range(count):
-            row = out[begin + i]
-            copy(bias[begin + i], row)
-            activate(row, code)
-            for c in range(width):
-                pair[i, c] = stored(row[c], pair)
-                row[c] = bias[begin + i, c]
-                pair[i, width + c] = stored(row[c], pair)
+        pair = _activated_pair(bias, begin, count, packed, code)
+        for i in range(begin, begin + count):
+            copy(bias[i], out[i])
         multiply(pair, 0, count, packed, out, begin, True)
         for i in range(begin, begin + count):
             activate(out[i], code)
