@@ -8,6 +8,8 @@ from torch import Tensor
 #: On larger graphs matrices are fitted on this many rows.
 MAX_ROWS = 65_536
 _CHUNK = 16_384
+#: A fit of a few numbers for all features needs no more rows than this.
+_FEW_ROWS = 256
 
 
 def sampled_rows(count: int, seed: int) -> Tensor:
@@ -16,6 +18,11 @@ def sampled_rows(count: int, seed: int) -> Tensor:
         return torch.arange(count)
     generator = torch.Generator().manual_seed(seed)
     return torch.randperm(count, generator=generator)[:MAX_ROWS].sort().values
+
+
+def few_rows(rows: Tensor) -> Tensor:
+    """Evenly some of the rows, as many as a fit of a few numbers needs."""
+    return rows[:: -(-len(rows) // _FEW_ROWS)]
 
 
 def gram(left: Tensor, right: Tensor) -> Tensor:
@@ -38,21 +45,23 @@ class LeastSquares:
     def __init__(self, regressors: Tensor, ridge: float) -> None:
         self.regressors = regressors
         self.normal = gram(regressors, regressors)
-        self._damped = self.normal.clone()
+        damped = self.normal.clone()
         scale = self.normal.diagonal().mean().clamp_min(torch.finfo(torch.float64).tiny)
-        self._damped.diagonal().add_(ridge * scale)
+        damped.diagonal().add_(ridge * scale)
+        self._factor = torch.linalg.cholesky(damped)
 
     def fit(self, target: Tensor) -> Tensor:
         """The solution C of ``regressors @ C = target``; columns that are all zero get zero."""
         wanted = gram(self.regressors, target)
-        return torch.linalg.solve(self._damped, wanted).to(target.dtype)
+        return torch.cholesky_solve(wanted, self._factor).to(target.dtype)
 
     def factors(self, matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
         """The best factors of a solution, judged by what they do to the regressors; rank 0 for no factors."""
         if rank == 0:
             return matrix, matrix.new_empty(0, matrix.shape[1])
-        covariance = matrix.double().T @ self.normal @ matrix.double()
-        vectors = leading_directions(covariance, rank).to(matrix.dtype)
+        # Directions that float32 cannot tell apart serve equally well.
+        covariance = matrix.T @ (self.normal.to(matrix.dtype) @ matrix)
+        vectors = leading_directions(covariance, rank)
         return matrix @ vectors, vectors.T.contiguous()
 
 

@@ -36,6 +36,11 @@ _CACHED_BYTES, _FAR, _FAR_NARROW = 2**25, 60, 350
 _VECTOR = 16
 #: A start whose error is so many times that of another is not worth fitting steps to.
 _MUCH_WORSE = 2.0
+#: A solve is given up whose residual is so much higher than another's for the same cost.
+_FAR_BEHIND = 0.7
+#: Plain steps may need more evaluations than mixed ones only where they cost no more than this share of them: an
+#: evaluation saved is saved on every machine, what a product costs was measured on one.
+_WORTH_EVALUATIONS = 0.85
 #: What the calls for one pass over the states cost whatever their size.
 _CALLS = 7e6
 
@@ -58,7 +63,7 @@ class MomentumOptions:
             one evaluation and costs one more product with W in each.
     """
 
-    steps: int = 14
+    steps: int = 10
     rank: int | None = None
     narrow: int | None = None
     narrow_steps: int = 8
@@ -103,17 +108,17 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
         for rank, plain in tried:
             steps = _Steps(base, solution, rows, found.states, rank, options.ridge, plain)
             most = math.inf if chosen is None else chosen[0]
-            # Plain steps are for where they need no more evaluations; a product is not cheap everywhere.
-            longest = len(chosen[2].lefts) if chosen and plain else options.steps
-            # What costs more already than the best so far is not followed to its end.
-            while (
-                _solve_cost(f, found, steps) < most
-                and steps.goes_on(options)
-                and len(steps.lefts) < longest
-            ):
+            trail = [] if chosen is None else _trail(f, chosen[1], chosen[2])
+            # What costs more already than the best so far, or is far behind it, is not followed to its end.
+            while _solve_cost(f, found, steps) < most and steps.goes_on(options):
                 steps.advance()
+                if _behind(_trail(f, found, steps)[-1], trail):
+                    break
             cost = _solve_cost(f, found, steps)
-            if cost < most and not (plain and steps.goes_on(options)):
+            if plain and chosen and len(steps.lefts) > len(chosen[2].lefts):
+                most *= _WORTH_EVALUATIONS
+            given_up = steps.misses(options) if plain else steps.goes_on(options)
+            if cost < most and not (chosen and given_up):
                 chosen = cost, found, steps
     assert chosen is not None
     _, found, steps = chosen
@@ -174,8 +179,11 @@ class _Steps:
 
     def goes_on(self, options: MomentumOptions) -> bool:
         """Whether the last point that was evaluated misses the tolerance, and more steps may follow."""
-        missed = not self.residuals or self.residuals[-1] > options.tol
-        return missed and len(self.lefts) < options.steps
+        return self.misses(options) and len(self.lefts) < options.steps
+
+    def misses(self, options: MomentumOptions) -> bool:
+        """Whether no point was evaluated, or the last one misses the tolerance."""
+        return not self.residuals or self.residuals[-1] > options.tol
 
     def advance(self) -> None:
         """Fit one more step, and take it."""
@@ -226,8 +234,22 @@ def _candidates(width: int, options: MomentumOptions) -> list[tuple[int, int]]:
     return [*narrow, (width, 0)]
 
 
-def _solve_cost(f: EquilibriumMap, found: NarrowStart, steps: _Steps) -> float:
-    """What a solve costs, as measured."""
+def _trail(f: EquilibriumMap, found: NarrowStart, steps: _Steps) -> list[tuple[float, float]]:
+    """What each evaluation of a solve has cost by then, and the residual that it showed."""
+    costs = (_solve_cost(f, found, steps, count) for count in range(1, len(steps.lefts) + 1))
+    return list(zip(costs, steps.residuals, strict=True))
+
+
+def _behind(now: tuple[float, float], trail: list[tuple[float, float]]) -> bool:
+    """Whether another solve had a much lower residual by the time it had cost as much."""
+    return any(cost <= now[0] and residual <= _FAR_BEHIND * now[1] for cost, residual in trail)
+
+
+def _solve_cost(
+    f: EquilibriumMap, found: NarrowStart, steps: _Steps, count: int | None = None
+) -> float:
+    """What a solve costs, as measured, or its first ``count`` evaluations."""
+    count = len(steps.lefts) if count is None else count
     (nodes, width), entries = f.bias.shape, f.adjacency.num_entries
     narrow, numbers = found.basis.shape[1], nodes * width
     dense = _ROUGH if pays(f.bias) else 1
@@ -243,5 +265,5 @@ def _solve_cost(f: EquilibriumMap, found: NarrowStart, steps: _Steps) -> float:
     if numbers * f.bias.element_size() > _CACHED_BYTES:
         plain, mixed = plain + _FAR * numbers, mixed + _FAR * numbers
         less += _FAR_NARROW * nodes * narrow
-    fitted = len(steps.lefts) - steps.plain
-    return len(steps.lefts) * plain + fitted * mixed + len(found.steps) * less + start
+    fitted = max(count - steps.plain, 0)
+    return count * plain + fitted * mixed + len(found.steps) * less + start

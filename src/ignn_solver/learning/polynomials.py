@@ -9,7 +9,7 @@ from ..equilibrium import FeatureMap
 from ..kernels import products
 from ..memory import POOL
 from ..solvers.learned import assemble, powers, spectral_guess
-from .least_squares import gram
+from .least_squares import few_rows
 
 
 def fit_polynomials(
@@ -20,10 +20,11 @@ def fit_polynomials(
     Args:
         f: The map.
         solution: Its fixed point, ``n x d``.
-        rows: The rows to fit on.
+        rows: The rows to fit on; of many, some are enough for so few numbers.
         steps: How many steps.
         degree: Degree of the polynomials.
     """
+    rows = few_rows(rows)
     base, target = f.start(), solution[rows]
     stack = powers(f, base, degree)
     start = _fit_coefficients((base[rows], f.bias[rows]), stack, target - base[rows])
@@ -45,20 +46,15 @@ def fit_polynomials(
 
 
 def _fit_coefficients(pair: tuple[Tensor, Tensor], stack: Tensor, target: Tensor) -> Tensor:
-    # <X P_i, Y P_j> is <X^T Y P_j, P_i>: products of d x d matrices instead of n x d ones for every power.
-    basis = stack.double()
-    flat = basis.flatten(1)
-    first, second = pair
-    blocks = [
-        flat @ (gram(one, other) @ basis).flatten(1).T
-        for one, other in ((first, first), (first, second), (second, second))
-    ]
-    normal = torch.cat(
-        [torch.cat([blocks[0], blocks[1]], 1), torch.cat([blocks[1].T, blocks[2]], 1)]
-    )
-    wanted = torch.cat([flat @ gram(one, target).flatten() for one in pair])
-    scale = normal.diagonal().clamp_min(torch.finfo(torch.float64).tiny).rsqrt()
-    scaled = scale[:, None] * normal * scale
-    scaled.diagonal().add_(1e-8)
-    found = scale * torch.linalg.solve(scaled, scale * wanted)
-    return found.view(2, -1).to(target.dtype)
+    """The coefficients that come closest to ``target``, for two regressors times every power, ``2 x q``."""
+    width = target.shape[1]
+    side_by_side = stack.permute(1, 0, 2).reshape(width, -1)
+    regressors = torch.cat([(one @ side_by_side).view(len(target), -1, width) for one in pair], 1)
+    flat = regressors.transpose(0, 1).reshape(regressors.shape[1], -1)
+    # Each to length 1: powers of a contraction shrink.
+    scale = torch.linalg.norm(flat, dim=1).clamp_min(torch.finfo(flat.dtype).tiny).reciprocal()
+    flat = (flat * scale[:, None]).double()
+    normal = flat @ flat.T
+    normal.diagonal().add_(1e-8)
+    found = torch.linalg.solve(normal, flat @ target.double().flatten())
+    return (scale * found).view(2, -1).to(target.dtype)
