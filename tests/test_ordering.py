@@ -102,10 +102,15 @@ def test_the_fastest_order_is_chosen(monkeypatch):
     monkeypatch.setattr(
         ordering, "_product_seconds", lambda one, x: seconds.get(id(one), float(one.matrix.col[0]))
     )
+    monkeypatch.setattr(ordering, "_copy_seconds", lambda order, x: copies)
+    copies = 0.1
     chosen = settle_order(adjacency, 8)
     assert chosen is not None
     assert chosen is adjacency.order
     assert float(chosen.adjacency.matrix.col[0]) < 3.0
+    # Where turning the states costs more than eight products gain, they stay as they are.
+    adjacency.order_settled, copies = False, 20.0
+    assert settle_order(adjacency, 8) is None
 
 
 def test_directed_graphs_and_batches_keep_their_order(monkeypatch):
