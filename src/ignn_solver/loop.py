@@ -10,8 +10,8 @@ from torch import Tensor
 
 from .equilibrium import AdjointMap, EquilibriumMap, Evaluation, FixedPointMap
 from .kernels.rows import put_graphs
-from .memory import POOL
-from .rough import FLOOR, RoughMap
+from .memory import POOL, empty
+from .rough import Base, Landing, base_at
 from .safeguard import Safeguard
 from .sweeping import SweepMap
 
@@ -34,8 +34,7 @@ class Loop:
         guard: Watches the proposed steps, or ``None``.
         sweeps: The map to step with instead of f, or ``None``. Then f itself is evaluated for the graphs for
             which that is expected to be the last evaluation; a graph is done only by a residual of f.
-        rough: How many evaluations after the first are rough ones (:class:`RoughMap`); no graph is done by one
-            of these either.
+        leaps: Whether the solver leaps from points that are evaluated (:mod:`ignn_solver.rough`).
         kept: Whether somebody may keep the values on the way, or views of them.
 
     Attributes:
@@ -43,7 +42,7 @@ class Loop:
         evals: Evaluations until each graph stopped.
         active: The graphs that are not done.
         finite: The graphs without a non-finite value.
-        exact: Whether the last evaluation was none of the rough ones.
+        base: What to leap from, or ``None``.
         trace: Relative residuals at every evaluation.
         seconds: Time since the start at every evaluation.
     """
@@ -54,10 +53,10 @@ class Loop:
         tol: float,
         guard: Safeguard | None,
         sweeps: SweepMap | None = None,
-        rough: int = 0,
+        leaps: bool = False,
         kept: bool = False,
     ) -> None:
-        self.f, self.tol, self.guard, self.sweeps, self.rough = f, tol, guard, sweeps, rough
+        self.f, self.tol, self.guard, self.sweeps, self.leaps = f, tol, guard, sweeps, leaps
         self.adjacency = f.adjacency
         graphs = self.adjacency.num_graphs
         self.residuals = np.full(graphs, np.inf)
@@ -66,7 +65,6 @@ class Loop:
         self.finite = self.active.copy()
         self.trace: list[np.ndarray] = []
         self.seconds: list[float] = []
-        self.exact = True
         self._started = time.perf_counter()
         self._kept: Evaluation | None = None
         self._kept_of_f = np.zeros(graphs, dtype=bool)
@@ -74,7 +72,8 @@ class Loop:
         self._floor: np.ndarray | None = None
         self.kept = kept
         self._buffers: list[Tensor] = []
-        self._around: RoughMap | None = None
+        self.base: Base | None = None
+        self._arrives = False
 
     @property
     def done(self) -> bool:
@@ -100,8 +99,7 @@ class Loop:
         """
         POOL.settle(z)
         of_f = self._ending(last)
-        self.exact = self.sweeps is not None or bool(of_f.all())
-        evaluation = self._evaluated(z, of_f)
+        evaluation = self._evaluated(z, of_f, last)
         total = self._per_graph(evaluation.residual_sq)
         size = self._per_graph(evaluation.value_sq)
         if self._floor is None:
@@ -173,11 +171,11 @@ class Loop:
         """Numbers of each graph as a tensor where the states are."""
         return torch.from_numpy(numbers).to(self.f.bias.device)
 
-    def _evaluated(self, z: Tensor, of_f: np.ndarray) -> Evaluation:
+    def _evaluated(self, z: Tensor, of_f: np.ndarray, last: bool) -> Evaluation:
         """Evaluate f for the graphs in ``of_f``, and sweep the others; who stopped goes with the rest."""
         spare = self._spare(z)
         if self.sweeps is None:
-            return self._plain(z, spare, bool(of_f.all()))
+            return self._plain(z, spare, last)
         wanted = of_f[self.active]
         if wanted.all():
             return self.sweeps.measure(z, spare)
@@ -186,16 +184,23 @@ class Loop:
         # Both are needed: what one graph gets must not depend on when its batch-mates end.
         return self._chosen(of_f, self.sweeps.measure(z), self.sweeps.evaluate(z, spare))
 
-    def _plain(self, z: Tensor, spare: Tensor, of_f: bool) -> Evaluation:
-        """Evaluate f, or roughly f around the first point."""
-        if not of_f and self._around is not None:
-            return self._around.evaluate(z, spare)
-        if self.rough and not self.trace:
-            assert isinstance(self.f, EquilibriumMap)
-            self._around = RoughMap(self.f, z, spare)
-            return self._around.at_base
-        self._around = None
-        return self.f.evaluate(z, spare)
+    def _plain(self, z: Tensor, spare: Tensor, last: bool) -> Evaluation:
+        """Evaluate f, and keep what a leap needs if one may follow."""
+        self.base, arrives, self._arrives = None, self._arrives, False
+        if not self.leaps or last or arrives:
+            return self.f.evaluate(z, spare)
+        assert isinstance(self.f, EquilibriumMap)
+        self.base = base_at(self.f, z, spare)
+        return self.base.evaluation
+
+    def leapt(self, landing: Landing) -> None:
+        """Note where a leap has led."""
+        began, now = self.seconds[-1], time.perf_counter() - self._started
+        count = len(landing.residuals)
+        self._arrives = landing.expected <= self.tol
+        self.trace += [np.array([one]) for one in landing.residuals]
+        # A leap is one call: the evaluations on its way share its time.
+        self.seconds += [began + (now - began) * (k + 1) / count for k in range(count)]
 
     def _chosen(self, graphs: np.ndarray, first: Evaluation, second: Evaluation) -> Evaluation:
         """``first`` for these graphs, ``second`` for the others."""
@@ -208,9 +213,7 @@ class Loop:
 
     def _ending(self, last: bool) -> np.ndarray:
         """The graphs whose next residual is one of f: those that meet the tolerance if it falls as it did last."""
-        if last or self._may_be_rough():
-            return np.full_like(self.active, last)
-        if self.sweeps is None:
+        if last or self.sweeps is None:
             return np.ones_like(self.active)
         if len(self.trace) < 2:
             return np.zeros_like(self.active)
@@ -218,18 +221,6 @@ class Loop:
         with np.errstate(invalid="ignore"):
             expected: np.ndarray = now * np.minimum(now, before) <= self.tol * before
         return expected
-
-    @property
-    def ahead(self) -> RoughMap | None:
-        """The map of the next evaluation if that is a rough one."""
-        return self._around if self._may_be_rough() else None
-
-    def _may_be_rough(self) -> bool:
-        """Whether the next evaluation is one of the rough ones: none is, once a residual is too small for it."""
-        if not 1 <= len(self.trace) <= self.rough:
-            return False
-        least = np.maximum(self.tol, FLOOR * self.trace[0])
-        return bool((self.trace[-1] > least).all())
 
     def _per_graph(self, per_node: Tensor) -> np.ndarray:
         return self.adjacency.sum_per_graph(per_node).cpu().numpy()
@@ -271,10 +262,7 @@ class Loop:
             if buffer.untyped_storage().data_ptr() not in in_use:
                 return buffer
         like = self.f.bias
-        buffer = (
-            torch.empty(like.shape, dtype=like.dtype, device=like.device)
-            if self.kept
-            else POOL.like(like)
-        )
+        fresh = empty(tuple(like.shape), like.dtype, like.device) if self.kept else None
+        buffer = POOL.like(like) if fresh is None else fresh
         self._buffers.append(buffer)
         return buffer

@@ -42,6 +42,16 @@ class Safeguard:
         """The last trusted point and its image; empty before the first evaluation."""
         return self._trusted or ()
 
+    @property
+    def trusts(self) -> bool:
+        """Whether the solver's next steps will be tried, for every graph."""
+        return not self.bad.any() and not self._plain_steps.any()
+
+    @property
+    def enough(self) -> float:
+        """How many times the lowest squared residual before it that of a proposed step may be."""
+        return self._enough_sq
+
     def restricted(self, f: FixedPointMap, graphs: np.ndarray, nodes: Tensor) -> Safeguard:
         """What is known of some graphs of the batch, with their map, numbers and nodes."""
         part = Safeguard(f)

@@ -17,7 +17,7 @@ from .equilibrium import AdjointMap, EquilibriumMap, Evaluation, FixedPointMap
 from .errors import InputError
 from .loop import Loop
 from .memory import POOL
-from .rough import pays
+from .rough import leaps
 from .safeguard import Safeguard
 from .sweeping import SweepMap
 
@@ -56,9 +56,8 @@ class Solver(Protocol):
 
     A solver with an attribute ``base = "sweep"`` sees sweeps in place (:class:`SweepMap`) in the place of
     evaluations of f; the last evaluation is one of f itself all the same. So it is for a solver with a
-    method ``rough_evaluations``, which says from the tolerance how many evaluations after the first may round to
-    bfloat16 (:class:`RoughMap`): where that is faster, and the start is the solver's own, they do; a method
-    ``step_towards`` is then called in the place of ``step``, with the map of the next evaluation. A
+    method ``leap``: where that is faster, and the start is the solver's own, it is called in the place of
+    ``step``, and takes several steps with evaluations that round to bfloat16 (:mod:`ignn_solver.rough`). A
     solver with a method ``restricted`` goes on with the graphs of a large batch that have not stopped alone.
     """
 
@@ -169,8 +168,8 @@ def solve(
         on_failure: ``"raise"``, ``"warn"`` or ``"return"`` when the tolerance is not reached.
         safeguard: Override the solver's own choice.
         observer: Called after each evaluation with their number and the best ``Evaluation`` so far, which is what
-            the solve would return; the solve stops as converged when it returns true. With one, no evaluation
-            is rough; or, if it has an attribute ``looks_from``, none of those expected below that relative
+            the solve would return; the solve stops as converged when it returns true. With one, the solver does
+            not leap; or, if it has an attribute ``looks_from``, not below that relative
             residual: it is called only where that is reached by every graph, and may change it as it likes. One
             that keeps neither the value nor a view of it says so by a true attribute ``keeps_no_value``: the solve
             then reuses memory as without it. On a graph for which ``ordering.settle_order`` chose an order of the
@@ -224,9 +223,11 @@ def _solved(
     """The loop itself."""
     watch = solver.safeguard if safeguard is None else safeguard
     guard = Safeguard(f) if watch else None
-    rough = _rough(f, solver, tol, observer) if z0 is None else 0
+    leap = getattr(solver, "leap", None) if z0 is None and leaps(f) else None
+    # An observer wants to see what is on the way, or says from where on.
+    leap = leap if observer is None or hasattr(observer, "looks_from") else None
     kept = observer is not None and not getattr(observer, "keeps_no_value", False)
-    loop = Loop(f, tol, guard, _sweeps(f, solver), rough, kept)
+    loop = Loop(f, tol, guard, _sweeps(f, solver), leap is not None, kept)
     spent = 0
     if z0 is None:
         z, spent = solver.initial(f)
@@ -234,12 +235,11 @@ def _solved(
         z = z0.detach().to(f.bias.dtype)
     state = solver.init(f, z)
     restrict = getattr(solver, "restricted", None) if observer is None else None
-    step_towards = getattr(solver, "step_towards", None)
     wider: list[tuple[Loop, Tensor]] = []
     while True:
         spent += 1
         fz = loop.evaluate(z, spent, last=spent >= max_evals)
-        seen = observer is not None and loop.exact and _looks(observer, loop)
+        seen = observer is not None and _looks(observer, loop)
         if observer is not None and seen and observer(spent, loop.best):
             loop.accept_all()
         if loop.done or spent >= max_evals:
@@ -252,8 +252,12 @@ def _solved(
             loop, guard = part, part.guard
             z, fz = z[nodes], fz[nodes]
             state = restrict(state, loop.f, nodes, z)
-        if step_towards is not None and loop.ahead is not None:
-            z, state = step_towards(z, fz, state, loop.ahead)
+        if leap is not None and loop.base is not None and (guard is None or guard.trusts):
+            wanted = max(tol, getattr(observer, "looks_from", 0.0))
+            enough = 1.0 if guard is None else guard.enough
+            landing, state = leap(loop.base, state, wanted, max_evals - spent - 1, enough)
+            loop.leapt(landing)
+            z, spent = landing.point, spent + len(landing.residuals)
         else:
             z, state = solver.step(z, fz, state)
         if guard is not None:
@@ -271,19 +275,6 @@ def _looks(observer: Observer, loop: Loop) -> bool:
     if loop.residuals[0] > highest:
         return False
     return bool((loop.residuals <= highest).all())
-
-
-def _rough(f: FixedPointMap, solver: Solver, tol: float, observer: Observer | None) -> int:
-    """How many evaluations after the first to make rough ones."""
-    if observer is not None:
-        tol = max(tol, getattr(observer, "looks_from", math.inf))
-    wanted = getattr(solver, "rough_evaluations", None)
-    if wanted is None or type(f) is not EquilibriumMap or not pays(f.bias):
-        return 0
-    # Small graphs of a batch end at their own times, which a rough evaluation would hide.
-    if f.adjacency.num_graphs > 1:
-        return 0
-    return int(wanted(tol))
 
 
 def _sweeps(f: FixedPointMap, solver: Solver) -> SweepMap | None:

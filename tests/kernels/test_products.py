@@ -79,18 +79,6 @@ def test_rough_matrices_round_the_correction_alone(rows, width, rank, momentum):
     assert width < 16 or distance >= 1e-4 * size
 
 
-@pytest.mark.skipif(not kernels.HAS_PAIRS, reason="nothing is rounded on this processor")
-@pytest.mark.parametrize(("rows", "width"), [(1, 1), (300, 7), (513, 128)])
-def test_a_rounded_product_is_near(rows, width):
-    x, weight = torch.randn(rows, width), torch.randn(width, width)
-    y = x + 1e-3 * torch.randn(rows, width)
-    out = torch.empty(rows, width, dtype=torch.bfloat16)
-    found = products.rounded_product(x, y, products.prepare(weight, rough=True), out)
-    expected = (x - y) @ weight
-    assert found is out
-    assert (found.float() - expected).norm() <= 0.02 * expected.norm()
-
-
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("activation", kernels.ACTIVATIONS)

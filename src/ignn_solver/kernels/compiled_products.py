@@ -9,7 +9,7 @@ import numpy as np
 from numba import prange
 from torch import Tensor
 
-from .compiled import _threads, as_numpy
+from .compiled import _threads
 from .rowwise import CODES, PARALLEL, SERIAL, activate, copy, stored
 from .tiles import BLOCK, multiply, pack, pack_rounded
 from .vectors import HAS_PAIRS
@@ -24,44 +24,22 @@ def _product(x, packed, out):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(**SERIAL)
-def _room(columns, like):  # type: ignore[no-untyped-def]
+def room(columns, like):  # type: ignore[no-untyped-def]
     """Room for a block of rows to be multiplied by ``like``; those of pairs are filled up by a zero."""
-    room = np.empty((BLOCK, (columns + 1) // 2 * 2 if like.itemsize == 2 else columns), like.dtype)
-    if room.shape[1] > columns:
-        room[:, columns] = 0
-    return room
+    rows = np.empty((BLOCK, (columns + 1) // 2 * 2 if like.itemsize == 2 else columns), like.dtype)
+    if rows.shape[1] > columns:
+        rows[:, columns] = 0
+    return rows
 
 
 @numba.njit(**SERIAL)
 def _block(x, begin, end, like):  # type: ignore[no-untyped-def]
     """Rows ``begin`` to ``end`` of ``x`` as they are multiplied by ``like``: copied, and rounded where that is."""
-    room = _room(x.shape[1], like)
+    rows = room(x.shape[1], like)
     for i in range(end - begin):
         for c in range(x.shape[1]):
-            room[i, c] = stored(x[begin + i, c], room)
-    return room
-
-
-@numba.njit(**SERIAL)
-def _rounded_block(x, y, begin, end, packed, out):  # type: ignore[no-untyped-def]
-    """Rows ``begin`` to ``end`` of ``(x - y) @ weight``, rounded."""
-    changes = _room(x.shape[1], packed)
-    found = np.empty((BLOCK, out.shape[1]), x.dtype)
-    for i in range(end - begin):
-        for c in range(x.shape[1]):
-            changes[i, c] = stored(x[begin + i, c] - y[begin + i, c], changes)
-    multiply(changes, 0, end - begin, packed, found, 0, False)
-    for i in range(end - begin):
-        for c in range(out.shape[1]):
-            out[begin + i, c] = stored(found[i, c], out)
-
-
-@numba.njit(**PARALLEL)
-def _rounded_product(x, y, packed, out):  # type: ignore[no-untyped-def]
-    rows = x.shape[0]
-    for block in prange((rows + BLOCK - 1) // BLOCK):
-        begin = block * BLOCK
-        _rounded_block(x, y, begin, min(begin + BLOCK, rows), packed, out)
+            rows[i, c] = stored(x[begin + i, c], rows)
+    return rows
 
 
 @numba.njit(**SERIAL)
@@ -81,7 +59,7 @@ def _combine(  # type: ignore[no-untyped-def]
     for block in prange((rows + BLOCK - 1) // BLOCK):
         begin = block * BLOCK
         end = min(begin + BLOCK, rows)
-        part = _room(width, packed)
+        part = room(width, packed)
         for i in range(begin, end):
             for c in range(width):
                 a, b, d, e = first[i, c], second[i, c], third[i, c], fourth[i, c]
@@ -94,22 +72,24 @@ def _combine(  # type: ignore[no-untyped-def]
 
 @numba.njit(**PARALLEL)
 def _mix(  # type: ignore[no-untyped-def]
-    z, image, previous, left, right, shape, out, low, high, base, weight, projected
+    z, image, previous, left, right, shape, out, low, high
 ):
     rows, width = z.shape
     regressors, rank = shape
     for block in prange((rows + BLOCK - 1) // BLOCK):
         begin = block * BLOCK
         count = min(BLOCK, rows - begin)
-        gathered = _room(regressors, left)
+        gathered = room(regressors, left)
         for i in range(count):
-            row = begin + i
+            row, here, there = gathered[i], z[begin + i], image[begin + i]
+            copy(there, out[begin + i])
+            # Short loops over rows: of longer ones the arrays cannot be told apart, and they are not vectorised.
             for c in range(width):
-                gathered[i, c] = stored(image[row, c] - z[row, c], gathered)
-                out[row, c] = image[row, c]
+                row[c] = stored(there[c] - here[c], gathered)
             if regressors > width:
+                before, rest = previous[begin + i], row[width:]
                 for c in range(width):
-                    gathered[i, width + c] = stored(z[row, c] - previous[row, c], gathered)
+                    rest[c] = stored(here[c] - before[c], gathered)
         if rank > 0:
             mixed = np.empty((BLOCK, rank), z.dtype)
             multiply(gathered, 0, count, left, mixed, 0, False)
@@ -117,8 +97,6 @@ def _mix(  # type: ignore[no-untyped-def]
         else:
             multiply(gathered, 0, count, left, out, begin, True)
         _clamp(out, begin, begin + count, low, high)
-        if base.shape[0] > 0:
-            _rounded_block(out, base, begin, begin + count, weight, projected)
 
 
 @numba.njit(**PARALLEL)
@@ -153,14 +131,17 @@ def _through(bias, t, write, read, out, code):  # type: ignore[no-untyped-def]
 def _activated_pair(bias, begin, count, like, code):  # type: ignore[no-untyped-def]
     """So many rows of ``[act(bias), bias]`` from ``begin`` on, as they are multiplied by ``like``."""
     width = bias.shape[1]
-    pair = _room(2 * width, like)
+    pair = room(2 * width, like)
     row = np.empty(width, bias.dtype)
     for i in range(count):
-        copy(bias[begin + i], row)
+        given, first = bias[begin + i], pair[i]
+        second = first[width:]
+        copy(given, row)
         activate(row, code)
         for c in range(width):
-            pair[i, c] = stored(row[c], pair)
-            pair[i, width + c] = stored(bias[begin + i, c], pair)
+            first[c] = stored(row[c], pair)
+        for c in range(width):
+            second[c] = stored(given[c], pair)
     return pair
 
 
@@ -188,10 +169,6 @@ def _guess(bias, packed, out, code):  # type: ignore[no-untyped-def]
             activate(out[i], code)
 
 
-#: Where nothing is put.
-_NOWHERE = np.empty((0, 0), np.uint16)
-
-
 class Packed(NamedTuple):
     """A small matrix as the compiled products read it."""
 
@@ -211,12 +188,6 @@ def product(x: Tensor, weight: Packed, out: Tensor) -> None:
     _product(x.contiguous().numpy(), weight.numbers, out.numpy())
 
 
-def rounded_product(x: Tensor, y: Tensor, weight: Packed, out: Tensor) -> None:
-    """See ``products.rounded_product``."""
-    _threads()
-    _rounded_product(x.contiguous().numpy(), y.contiguous().numpy(), weight.numbers, as_numpy(out))
-
-
 def mix(
     z: Tensor,
     image: Tensor,
@@ -225,19 +196,13 @@ def mix(
     right: Packed,
     out: Tensor,
     bounds: tuple[float, float],
-    onward: tuple[Tensor, Packed, Tensor] | None,
 ) -> None:
     """See ``products.mix``."""
     _threads()
     arrays = [one.contiguous().numpy() for one in (z, image, previous)]
     low, high = (arrays[0].dtype.type(bound) for bound in bounds)
     shape = left.shape[0], right.shape[0]
-    base, weight, projected = arrays[0][:0], left.numbers, _NOWHERE
-    if onward is not None:
-        base, weight, projected = onward[0].numpy(), onward[1].numbers, as_numpy(onward[2])
-    _mix(
-        *arrays, left.numbers, right.numbers, shape, out.numpy(), low, high, base, weight, projected
-    )
+    _mix(*arrays, left.numbers, right.numbers, shape, out.numpy(), low, high)
 
 
 def combine(

@@ -18,11 +18,6 @@ def product(x: Tensor, weight: Tensor, out: Tensor) -> None:
     torch.mm(x, weight, out=out)
 
 
-def rounded_product(x: Tensor, y: Tensor, weight: Tensor, out: Tensor) -> None:
-    """See ``products.rounded_product``."""
-    out.copy_((x - y) @ weight)
-
-
 def mix(
     z: Tensor,
     image: Tensor,
@@ -31,7 +26,6 @@ def mix(
     right: Tensor,
     out: Tensor,
     bounds: tuple[float, float],
-    onward: tuple[Tensor, Tensor, Tensor] | None,
 ) -> None:
     """See ``products.mix``."""
     regressors = image - z
@@ -40,8 +34,6 @@ def mix(
     if right.shape[0] > 0:
         regressors, left = regressors @ left, right
     torch.addmm(image, regressors, left, out=out).clamp_(*bounds)
-    if onward is not None:
-        rounded_product(out, *onward)
 
 
 def combine(

@@ -6,7 +6,7 @@ Like the loops over edges they exist twice, compiled and in plain torch, with th
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor
 
@@ -20,20 +20,6 @@ ANY = (-math.inf, math.inf)
 
 #: A matrix that was prepared; only the functions of this module can read it.
 Prepared = Any
-
-
-class Onward(NamedTuple):
-    """What the next evaluation needs of a point x: ``(x - base) @ weight``, rounded.
-
-    Attributes:
-        base: ``n x d``, contiguous.
-        weight: Prepared.
-        out: Where to put it, bfloat16, ``n x d``.
-    """
-
-    base: Tensor
-    weight: Prepared
-    out: Tensor
 
 
 def _chosen(x: Tensor) -> Any:
@@ -57,12 +43,6 @@ def product(x: Tensor, weight: Prepared, out: Tensor) -> Tensor:
     return out
 
 
-def rounded_product(x: Tensor, y: Tensor, weight: Prepared, out: Tensor) -> Tensor:
-    """``(x - y) @ weight`` for float32 rows, into a bfloat16 ``out``."""
-    _chosen(x).rounded_product(x, y, weight, out)
-    return out
-
-
 def mix(
     z: Tensor,
     image: Tensor,
@@ -71,7 +51,6 @@ def mix(
     right: Prepared,
     out: Tensor,
     bounds: tuple[float, float] = ANY,
-    onward: Onward | None = None,
 ) -> Tensor:
     """The step ``image + [image - z, z - previous] @ left @ right`` of a learned solver.
 
@@ -85,9 +64,8 @@ def mix(
         right: ``rank x d``; or ``0 x d``, where ``left`` is the whole matrix.
         out: Where to put it; not the memory of any of the others.
         bounds: What the result is clamped to.
-        onward: Also make the :func:`rounded_product` of the result, while its rows are in the cache.
     """
-    _chosen(z).mix(z, image, previous, left, right, out, bounds, onward)
+    _chosen(z).mix(z, image, previous, left, right, out, bounds)
     return out
 
 

@@ -40,6 +40,21 @@ def stored(typingctx, number, array):  # type: ignore[no-untyped-def]
     return types.uint16(types.float32, array), _round
 
 
+def _widen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    """The float32 that the 16 bits of a bfloat16 stand for."""
+    integer = ir.IntType(32)
+    bits = builder.shl(builder.zext(arguments[0], integer), integer(16))
+    return builder.bitcast(bits, ir.FloatType())
+
+
+@intrinsic
+def widened(typingctx, number, array):  # type: ignore[no-untyped-def]
+    """What an array holds as :func:`stored` says, as a number again."""
+    if isinstance(array.dtype, types.Float):
+        return number(number, array), lambda context, builder, signature, arguments: arguments[0]
+    return types.float32(types.uint16, array), _widen
+
+
 @numba.njit(**SERIAL)
 def copy(row, out):  # type: ignore[no-untyped-def]
     """Put ``row`` into ``out``: an assignment would first look for overlaps, which costs more than a short copy."""

@@ -12,37 +12,23 @@ from ..equilibrium import EquilibriumMap, FeatureMap
 from ..errors import InputError
 from ..kernels import products
 from ..memory import POOL
-from ..rough import pays
 from ..solvers.learned import Learned
+from ..solvers.narrow import NarrowMap
 from ..sweeping import SweepMap
+from .costs import Costs
 from .least_squares import LeastSquares, sampled_rows
 from .narrow import NarrowFit, NarrowStart
 from .polynomials import fit_polynomials
 
 #: Up to this width the matrices of the steps are whole; beyond, of one of these ranks: more costs more than it
 #: saves.
-_WHOLE_WIDTH, _RANKS = 64, (32, 64)
-#: Costs are counted in multiplications of a large product in float32. What one costs in bfloat16:
-_ROUGH = 0.5
-#: What it costs to fetch one number of a neighbour's row, and in narrow rows to find the row.
-_ENTRY, _FIND = 2.5, 70
-#: What it costs to read and write a number of the states in a full step, in one that is not mixed, in a narrow one,
-#: and at the start: all wait for memory as long as for their products.
-_STREAM, _PLAIN_STREAM, _NARROW_STREAM, _START_STREAM = 106, 67, 38, 49
-#: Beyond this size states come from memory in every pass, and this is what each number costs more; narrow ones pass
-#: more often.
-_CACHED_BYTES, _FAR, _FAR_NARROW = 2**25, 60, 350
-#: Products with fewer columns take as long as with so many.
-_VECTOR = 16
+_WHOLE_WIDTH, _RANKS = 64, (64, 32)
 #: A start whose error is so many times that of another is not worth fitting steps to.
 _MUCH_WORSE = 2.0
-#: A solve is given up whose residual is so much higher than another's for the same cost.
-_FAR_BEHIND = 0.7
-#: Plain steps may need more evaluations than mixed ones only where they cost no more than this share of them: an
-#: evaluation saved is saved on every machine, what a product costs was measured on one.
-_WORTH_EVALUATIONS = 0.85
-#: What the calls for one pass over the states cost whatever their size.
-_CALLS = 7e6
+#: A pace is never taken for slower than this, so that its logarithm is not 0.
+_SLOWEST = 0.999
+#: Products with fewer columns take as long as with so many.
+_VECTOR = 16
 
 
 @dataclass(frozen=True)
@@ -95,33 +81,27 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
     base: FeatureMap = SweepMap(f) if options.base == "sweep" else f
     spectral_start, spectral = fit_polynomials(base, solution, rows, options.steps, options.degree)
     narrow_fit = NarrowFit(f, solution, rows, options.ridge)
-    chosen: tuple[float, NarrowStart, _Steps] | None = None
+    chosen: _Solve | None = None
     for narrow, narrow_steps in _candidates(width, options):
         found = narrow_fit.fit(narrow, narrow_steps)
-        if chosen is not None and found.error > _MUCH_WORSE * chosen[1].error:
+        if chosen is not None and found.error > _MUCH_WORSE * chosen.found.error:
             continue
-        # The higher rank is tried with one stand-in alone: fitting takes time too.
-        ranks = _ranks(width, options) if chosen is None else _ranks(width, options)[:1]
+        # Ranks are compared with one stand-in alone: fitting takes time too.
+        ranks = _ranks(width, options) if chosen is None else (chosen.steps.rank,)
         tried = [(rank, 0.0) for rank in ranks]
         if options.rank is None:
-            tried.append((ranks[0], options.tol))
+            tried.append((min(ranks), options.tol))
         for rank, plain in tried:
             steps = _Steps(base, solution, rows, found.states, rank, options.ridge, plain)
-            most = math.inf if chosen is None else chosen[0]
-            trail = [] if chosen is None else _trail(f, chosen[1], chosen[2])
-            # What costs more already than the best so far, or is far behind it, is not followed to its end.
-            while _solve_cost(f, found, steps) < most and steps.goes_on(options):
+            solve = _Solve(f, found, steps, options.tol)
+            # What will be worse than the best so far is not followed to its end.
+            while steps.goes_on(options) and (chosen is None or solve.score() < chosen.score()):
                 steps.advance()
-                if _behind(_trail(f, found, steps)[-1], trail):
-                    break
-            cost = _solve_cost(f, found, steps)
-            if plain and chosen and len(steps.lefts) > len(chosen[2].lefts):
-                most *= _WORTH_EVALUATIONS
             given_up = steps.misses(options) if plain else steps.goes_on(options)
-            if cost < most and not (chosen and given_up):
-                chosen = cost, found, steps
+            if chosen is None or (solve.score() < chosen.score() and not given_up):
+                chosen = solve
     assert chosen is not None
-    _, found, steps = chosen
+    found, steps = chosen.found, chosen.steps
     while len(steps.lefts) < options.steps:
         steps.advance()
     return Learned(
@@ -234,36 +214,23 @@ def _candidates(width: int, options: MomentumOptions) -> list[tuple[int, int]]:
     return [*narrow, (width, 0)]
 
 
-def _trail(f: EquilibriumMap, found: NarrowStart, steps: _Steps) -> list[tuple[float, float]]:
-    """What each evaluation of a solve has cost by then, and the residual that it showed."""
-    costs = (_solve_cost(f, found, steps, count) for count in range(1, len(steps.lefts) + 1))
-    return list(zip(costs, steps.residuals, strict=True))
+class _Solve:
+    """A solve that is being fitted: what it costs, or will cost at least."""
 
+    def __init__(self, f: EquilibriumMap, found: NarrowStart, steps: _Steps, tol: float) -> None:
+        self.found, self.steps, self._tol = found, steps, tol
+        narrow = found.basis.shape[1]
+        self._costs = Costs.of(f, narrow, steps.rank)
+        self._charged = math.ceil(len(found.steps) * NarrowMap(f, found.basis).share)
 
-def _behind(now: tuple[float, float], trail: list[tuple[float, float]]) -> bool:
-    """Whether another solve had a much lower residual by the time it had cost as much."""
-    return any(cost <= now[0] and residual <= _FAR_BEHIND * now[1] for cost, residual in trail)
-
-
-def _solve_cost(
-    f: EquilibriumMap, found: NarrowStart, steps: _Steps, count: int | None = None
-) -> float:
-    """What a solve costs, as measured, or its first ``count`` evaluations."""
-    count = len(steps.lefts) if count is None else count
-    (nodes, width), entries = f.bias.shape, f.adjacency.num_entries
-    narrow, numbers = found.basis.shape[1], nodes * width
-    dense = _ROUGH if pays(f.bias) else 1
-    mixing = 3 * steps.rank or 2 * width
-    plain = numbers * (dense * width + _PLAIN_STREAM) + _ENTRY * entries * width + _CALLS
-    mixed = numbers * (dense * mixing + _STREAM - _PLAIN_STREAM) + _CALLS
-    less = (
-        numbers * (dense * 2 * narrow + _NARROW_STREAM)
-        + entries * (_FIND + 2 * narrow)
-        + 2 * _CALLS
-    )
-    start = numbers * (dense * 3 * narrow + _START_STREAM)
-    if numbers * f.bias.element_size() > _CACHED_BYTES:
-        plain, mixed = plain + _FAR * numbers, mixed + _FAR * numbers
-        less += _FAR_NARROW * nodes * narrow
-    fitted = max(count - steps.plain, 0)
-    return count * plain + fitted * mixed + len(found.steps) * less + start
+    def score(self) -> float:
+        """Its cost times its evaluations: one that is saved is saved on every machine, costs are of a few."""
+        count, residuals = len(self.steps.lefts), self.steps.residuals
+        if count >= 3 and residuals[-1] > self._tol:
+            # To its end at the pace of the last two steps; later ones are slower.
+            pace = min(math.sqrt(residuals[-1] / residuals[-3]), _SLOWEST)
+            count += math.ceil(math.log(self._tol / residuals[-1]) / math.log(pace))
+        costs, narrow = self._costs, len(self.found.steps)
+        mixed = max(count - self.steps.plain, 0)
+        cost = costs.begin + count * costs.plain + mixed * costs.mixing + narrow * costs.narrow
+        return cost * (count + self._charged)

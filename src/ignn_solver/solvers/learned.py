@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from ..equilibrium import AdjointMap, EquilibriumMap, FeatureMap, FixedPointMap
 from ..errors import InputError
 from ..kernels import products
 from ..memory import POOL
-from ..rough import FLOOR, RoughMap, pays
+from ..rough import Base, Landing, Mixing, leap_from, pays
 from .narrow import NarrowMap
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def _ready(left: Tensor, right: Tensor, rough: bool = False) -> _Step:
 
 @dataclass
 class Momentum:
-    """The state of a solve: the matrices of its steps, how many are plain, where it is and where it was."""
+    """The state of a solve: the matrices of its steps, how many are plain, where it was, and how many it took."""
 
     f: FeatureMap
     previous: Tensor
@@ -68,6 +67,19 @@ class Momentum:
     plain: int = 0
     count: int = 0
     proposed: Tensor | None = None
+    landing: Landing | None = None
+
+    def mixing(self, number: int) -> Mixing:
+        """The factors of a step; the first that is not plain has no momentum."""
+        if number < self.plain:
+            return None
+        first, both, right = self.steps[min(number, len(self.steps) - 1)]
+        return first if number == self.plain else both, right
+
+    def settle(self) -> None:
+        """See to it that the previous point is at hand, also after a leap."""
+        if self.landing is not None:
+            self.previous, self.landing = self.landing.before(), None
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,14 +151,6 @@ class Learned:
         moved: dict[str, Any] = {n: t.to(*args, **kwargs) for n, t in self.tensors().items()}
         return replace(self, **moved)
 
-    def rough_evaluations(self, tol: float) -> int:
-        """How many evaluations after the first may be rough: those that did not end the solve it was fitted on."""
-        expected = self.details.get("residuals", [])
-        if self.base != "plain" or not expected:
-            return 0
-        least = max(tol, FLOOR * expected[0])
-        return sum(1 for _ in takewhile(lambda one: one > least, expected[1:]))
-
     def initial(self, f: FixedPointMap) -> tuple[Tensor, int]:
         """The first point, and the evaluations that the narrow steps are worth, rounded up."""
         f = self._checked(f)
@@ -180,32 +184,36 @@ class Learned:
 
     def step(self, z: Tensor, fz: Tensor, state: Momentum) -> tuple[Tensor, Momentum]:
         """A plain step plus the mixed residual and momentum."""
-        return self._step(z, fz, state, None)
-
-    def step_towards(
-        self, z: Tensor, fz: Tensor, state: Momentum, towards: RoughMap
-    ) -> tuple[Tensor, Momentum]:
-        """The same step, with the product that the next evaluation begins with."""
-        return self._step(z, fz, state, towards)
-
-    def _step(
-        self, z: Tensor, fz: Tensor, state: Momentum, towards: RoughMap | None
-    ) -> tuple[Tensor, Momentum]:
-        if state.count < state.plain:
-            state.count += 1
+        mixing = state.mixing(state.count)
+        state.count += 1
+        if mixing is None:
             return fz, state
-        first, left, right = state.steps[min(state.count, len(state.steps) - 1)]
-        if state.count == state.plain:
-            left = first
-        bounds, onward = state.f.value_range, None if towards is None else towards.onward
-        proposed = products.mix(z, fz, state.previous, left, right, POOL.like(z), bounds, onward)
-        if towards is not None:
-            towards.known = proposed
+        state.settle()
+        bounds = state.f.value_range
+        proposed = products.mix(z, fz, state.previous, *mixing, POOL.like(z), bounds)
         # The loop reuses the memory of its images, but not that of what was proposed.
         state.previous = z if z is state.proposed else z.clone()
         state.proposed = proposed
-        state.count += 1
         return proposed, state
+
+    def leap(
+        self, base: Base, state: Momentum, wanted: float, most: int, enough: float
+    ) -> tuple[Landing, Momentum]:
+        """Several such steps from a point where f is known: see ``rough.leap_from``."""
+        begin, expected = state.count, self.details.get("residuals", [])
+
+        def pace(number: int) -> float:
+            k = min(begin + number, len(expected) - 2)
+            return expected[k + 1] / expected[k] if k >= 0 else 1.0
+
+        def mixing(number: int) -> Mixing:
+            return state.mixing(begin + number)
+
+        state.settle()
+        landing = leap_from(base, mixing, pace, wanted, most, enough, state.previous)
+        state.landing, state.proposed = landing, landing.point
+        state.count += len(landing.residuals) + 1
+        return landing, state
 
     def _ready_for(self, rough: bool) -> list[_Step]:
         """The matrices of every step, prepared once."""
