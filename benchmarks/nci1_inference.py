@@ -4,7 +4,8 @@ All 4,110 graphs are classified, in batches as large as asked for. Everything co
 features, explicit hops, solve, pooling, head. Ours stop graph by graph at the tolerance; torchdeq's solvers
 stop when the residual of the whole batch reaches it, which is easier; IGNN's published loop stops as it was
 published, when no entry moves by more than 1e-4. The model is that of table III, trained on the first fold by its
-recipe, and kept in ``--run``. Run it on an idle machine:
+recipe, and kept in ``--run``: once with kappa 0.9, which the paper has everywhere and which the bars are for, and
+once with the recipe's own. Run it on an idle machine:
 
     python benchmarks/nci1_inference.py
 """
@@ -44,9 +45,12 @@ if TYPE_CHECKING:
 Solved = Callable[["EquilibriumMap"], Tensor]
 BARS = {"learned_over_picard": 2.0, "learned_over_gin": 1 / 3}
 _EXACT = 1e-6
+PAPER_KAPPA = 0.9
 
 
-def trained(name: str, dataset: Any, parts: Any, epochs: int | None, path: Path) -> GraphIGNN:
+def trained(
+    name: str, dataset: Any, parts: Any, kappa: float, epochs: int | None, path: Path
+) -> GraphIGNN:
     """The model of table III on one fold: from ``path``, or trained by its recipe and kept there."""
     recipe = load_recipe(name)
     training = {"batch_size": 128, **recipe.training}
@@ -54,7 +58,7 @@ def trained(name: str, dataset: Any, parts: Any, epochs: int | None, path: Path)
         training["epochs"] = epochs
     torch.manual_seed(0)
     sizes = {"in_channels": dataset.num_features, "num_classes": dataset.num_classes}
-    model = GraphIGNN(**sizes, **recipe.model)
+    model = GraphIGNN(**sizes, **{**recipe.model, "kappa": kappa})
     if path.exists():
         load_weights(model, load_tensors(path, "model")[0], path)
         return model.eval()
@@ -150,6 +154,9 @@ def main() -> int:
     )
     parser.add_argument("--tol", type=float, default=1e-3)
     parser.add_argument("--rank", type=int, default=0, help="rank of the learned steps; 0 for full")
+    parser.add_argument(
+        "--kappa", type=float, action="append", help="the paper's, then the recipe's; repeatable"
+    )
     parser.add_argument("--epochs", type=int, default=None, help="instead of the recipe's")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--run", type=Path, default=Path("runs/nci1-graphs.safetensors"))
@@ -158,29 +165,34 @@ def main() -> int:
     started = time.perf_counter()
     dataset = datasets.load(options.dataset, degree=True, attributes=False)
     parts = datasets.folds(dataset, 10, 0)[0]
-    model = trained(options.dataset, dataset, parts, options.epochs, options.run)
     graphs = [dataset[i] for i in range(len(dataset))]
     known = Batch.from_data_list([graphs[int(i)] for i in parts.train[:500]])
-    learned = fit_solver(model, known, rank=options.rank, progress=False)
-    rows, others = [], 0.0
-    for size in options.batch_size or [512, 0]:
-        found, busy = measured(model, make_batches(graphs, size or None), learned, options)
-        rows += found
-        others = max(others, busy)
-        for row in found:
+    rows, ratios, fits, others = [], [], [], 0.0
+    for kappa in options.kappa or [PAPER_KAPPA, load_recipe(options.dataset).model["kappa"]]:
+        path = options.run.with_stem(f"{options.run.stem}-kappa-{kappa:g}")
+        model = trained(options.dataset, dataset, parts, kappa, options.epochs, path)
+        learned = fit_solver(model, known, rank=options.rank, progress=False)
+        fits.append(learned.details["seconds"])
+        best: dict[str, float] = {}
+        for size in options.batch_size or [512, 0]:
+            found, busy = measured(model, make_batches(graphs, size or None), learned, options)
+            rows += [{"kappa": kappa, **row} for row in found]
+            others = max(others, busy)
+            for row in found:
+                best[row["name"]] = max(best.get(row["name"], 0.0), row["graphs_per_second"])
+                print(
+                    f"kappa {kappa:g} {row['name']:26s} {row['batches']:3d} batches {row['ms']:8.1f} ms "
+                    f"{row['graphs_per_second']:9.0f} graphs/s  {row.get('evals', float('nan')):5.2f} evaluations"
+                )
+        found_ratios = {
+            "learned_over_picard": best["learned"] / best["picard"],
+            "learned_over_gin": best["learned"] / best["pyg-gin"],
+        }
+        ratios.append({"kappa": kappa, **found_ratios})
+        for name, wanted in BARS.items():
             print(
-                f"{row['name']:26s} {row['batches']:3d} batches {row['ms']:8.1f} ms "
-                f"{row['graphs_per_second']:9.0f} graphs/s  {row.get('evals', float('nan')):5.2f} evaluations"
+                f"kappa {kappa:g}, {name}: {found_ratios[name]:.2f} (at least {wanted:.2f} wanted)"
             )
-    best = {row["name"]: 0.0 for row in rows}
-    for row in rows:
-        best[row["name"]] = max(best[row["name"]], row["graphs_per_second"])
-    ratios = {
-        "learned_over_picard": best["learned"] / best["picard"],
-        "learned_over_gin": best["learned"] / best["pyg-gin"],
-    }
-    for name, wanted in BARS.items():
-        print(f"{name}: {ratios[name]:.2f} (at least {wanted:.2f} wanted)")
     write_results(
         options.json,
         started,
@@ -191,12 +203,12 @@ def main() -> int:
         rounds=options.rounds,
         statistic="least time of the rounds",
         others_cores=others,
-        fit_seconds=learned.details["seconds"],
+        fit_seconds=fits,
         rows=rows,
         ratios=ratios,
         bars=BARS,
     )
-    return 0 if all(ratios[name] >= BARS[name] for name in BARS) else 1
+    return 0 if all(ratios[0][name] >= BARS[name] for name in BARS) else 1
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from .safeguard import Safeguard
 from .sweeping import SweepMap
 
 #: Squared size, relative to the first value, below which an iterate counts as zero.
-_FLOOR = 1e-12
+FLOOR = 1e-12
 #: Graphs that stopped are left behind once no more than this share of the nodes still matters, where the states
 #: hold so many numbers that making a smaller batch costs less than it saves.
 _FEW, _LARGE = 0.6, 2**20
@@ -103,7 +103,7 @@ class Loop:
         total = self._per_graph(evaluation.residual_sq)
         size = self._per_graph(evaluation.value_sq)
         if self._floor is None:
-            self._floor = _FLOOR * size
+            self._floor = FLOOR * size
         finite = np.isfinite(total) & np.isfinite(size)
         # Zero over zero is the fixed point 0, reached exactly; near it the first value sets the scale.
         with np.errstate(all="ignore"):

@@ -5,45 +5,22 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from . import whole
 from .equilibrium import AdjointMap, EquilibriumMap, Evaluation, FixedPointMap
 from .errors import InputError
 from .loop import Loop
 from .memory import POOL
 from .rough import leaps
 from .safeguard import Safeguard
+from .solution import Solution, SolveError, Status
 from .sweeping import SweepMap
-
-
-class Status(Enum):
-    """How a solve ended; the value is the sentence for the user."""
-
-    CONVERGED = "converged"
-    MAX_EVALS = (
-        "ran out of evaluations before reaching the tolerance: raise max_evals, or lower kappa"
-    )
-    NON_FINITE = (
-        "a non-finite value appeared: check the features and the edge weights for NaN or infinity"
-    )
-
-
-class SolveError(RuntimeError):
-    """A solve did not converge and ``on_failure="raise"`` was asked for.
-
-    Attributes:
-        solution: What was reached.
-    """
-
-    def __init__(self, message: str, solution: Solution) -> None:
-        super().__init__(message)
-        self.solution = solution
 
 
 class Solver(Protocol):
@@ -57,7 +34,8 @@ class Solver(Protocol):
     A solver with an attribute ``base = "sweep"`` sees sweeps in place (:class:`SweepMap`) in the place of
     evaluations of f; the last evaluation is one of f itself all the same. So it is for a solver with a
     method ``leap``: where that is faster, and the start is the solver's own, it is called in the place of
-    ``step``, and takes several steps with evaluations that round to bfloat16 (:mod:`ignn_solver.rough`). A
+    ``step``, and takes several steps with evaluations that round to bfloat16 (:mod:`ignn_solver.rough`). One with a
+    method ``dash`` first attempts each graph of a batch of small ones whole (:mod:`ignn_solver.whole`). A
     solver with a method ``restricted`` goes on with the graphs of a large batch that have not stopped alone.
     """
 
@@ -73,73 +51,6 @@ class Solver(Protocol):
 
     def step(self, z: Tensor, fz: Tensor, state: Any) -> tuple[Tensor, Any]:
         """From the point, its image and the state: the next point and state."""
-
-
-@dataclass(frozen=True)
-class Solution:
-    """What a solve reached: always the best iterate, whatever happened.
-
-    ``value`` is ``f(z)`` for the best evaluated ``z``; ``residual`` is the relative residual
-    ``||f(z) - z|| / ||f(z)||`` measured at that z, so ``value`` is one contraction closer still.
-
-    Attributes:
-        value: The node states, ``n x d``.
-        statuses: How the solve of each graph ended.
-        residuals: Relative residual of each graph, ``num_graphs``, float64.
-        evals: Evaluations of f spent on each graph until it stopped, initializer included.
-        trace: Relative residuals at every evaluation, ``evaluations x num_graphs``; infinite where
-            a value was not finite, about right at rough evaluations, and the last one of a graph that was left
-            behind when it had stopped.
-        seconds: Time since the start at every evaluation.
-        node_residual: Norm of each node's row of ``f(z) - z``, ``n``.
-        rejected: Proposed steps that the safeguard replaced, per graph.
-        at_value: Whether the residuals are those of ``value`` itself, as after a local update, and
-            not of the z it is the image of.
-        moved: After a local update: the nodes whose state changed, in ascending order.
-    """
-
-    value: Tensor
-    statuses: tuple[Status, ...]
-    residuals: Tensor
-    evals: Tensor
-    trace: Tensor
-    seconds: list[float] = field(repr=False)
-    node_residual: Tensor = field(repr=False)
-    rejected: Tensor = field(repr=False)
-    at_value: bool = field(default=False, repr=False)
-    moved: Tensor | None = field(default=None, repr=False)
-
-    @property
-    def status(self) -> Status:
-        """The status; of a batch, the worst one."""
-        return max(self.statuses, key=list(Status).index)
-
-    @property
-    def converged(self) -> bool:
-        """Whether every graph reached the tolerance."""
-        return self.status is Status.CONVERGED
-
-    @property
-    def residual(self) -> float:
-        """The relative residual; of a batch, the largest one."""
-        return float(self.residuals.max())
-
-    @property
-    def num_evals(self) -> int:
-        """Evaluations of f; of a batch, the most that a graph took."""
-        return int(self.evals.max())
-
-    def update(self, f: EquilibriumMap, changed: Tensor, **options: Any) -> Solution:
-        """The equilibrium of a map that differs from the one solved in a few rows, at their cost.
-
-        Args:
-            f: The map after the change.
-            changed: Ids of the nodes whose row of b or of A changed.
-            **options: ``tol``, ``in_place``, ...: see ``ignn_solver.updates.update``.
-        """
-        from .updates import update
-
-        return update(self, f, changed, **options)
 
 
 Observer = Callable[[int, Evaluation], bool]
@@ -188,6 +99,19 @@ def solve(
 
         solver = Picard()
     _check_arguments(f, z0, tol, max_evals, on_failure)
+    dash = getattr(solver, "dash", None) if z0 is None and observer is None else None
+    if dash is not None and _sweeps(f, solver) is None and whole.fits(f, max_evals):
+        watched = solver.safeguard if safeguard is None else safeguard
+        solution = _after(
+            dash(f, tol, Safeguard(f).enough if watched else math.inf),
+            f,
+            solver,
+            tol,
+            max_evals,
+            safeguard,
+        )
+        _report(solution, tol, on_failure)
+        return solution
     order = f.adjacency.order
     # Most observers see the nodes as they are, and a solver that reads their features needs them so.
     turn = order is not None and getattr(solver, "any_order", True)
@@ -211,6 +135,58 @@ def solve(
     return solution
 
 
+def _after(
+    first: whole.Attempt,
+    f: FixedPointMap,
+    solver: Solver,
+    tol: float,
+    max_evals: int,
+    safeguard: bool | None,
+) -> Solution:
+    """The solution of a batch of small graphs after they were attempted whole: those not done are solved anew."""
+    residuals = torch.from_numpy(first.trace[-1].copy())
+    evals, trace = torch.from_numpy(first.evals), torch.from_numpy(first.trace)
+    node_residual = first.residual_sq.sqrt()
+    statuses = [Status.CONVERGED] * len(first.done)
+    rejected = torch.from_numpy(first.rejected)
+    seconds = first.seconds
+    if not first.done.all():
+        assert isinstance(f, EquilibriumMap)
+        chosen = torch.from_numpy(~first.done)
+        adjacency, nodes = f.adjacency.of_graphs(chosen)
+        rest = _solved(
+            f.restricted(adjacency, nodes),
+            solver,
+            None,
+            tol,
+            max_evals - whole.MOST,
+            safeguard,
+            None,
+        )
+        first.value[nodes], node_residual[nodes] = rest.value, rest.node_residual
+        residuals[chosen] = rest.residuals
+        evals[chosen] += rest.evals
+        rejected[chosen] += rest.rejected
+        later = residuals.expand(len(rest.trace), -1).clone()
+        later[:, chosen] = rest.trace
+        trace, seconds = (
+            torch.cat([trace, later]),
+            seconds + [seconds[-1] + one for one in rest.seconds],
+        )
+        for graph, status in zip(chosen.nonzero().flatten().tolist(), rest.statuses, strict=True):
+            statuses[graph] = status
+    return Solution(
+        value=first.value,
+        statuses=tuple(statuses),
+        residuals=residuals,
+        evals=evals,
+        trace=trace,
+        seconds=seconds,
+        node_residual=node_residual,
+        rejected=rejected,
+    )
+
+
 def _solved(
     f: FixedPointMap,
     solver: Solver,
@@ -221,8 +197,7 @@ def _solved(
     observer: Observer | None,
 ) -> Solution:
     """The loop itself."""
-    watch = solver.safeguard if safeguard is None else safeguard
-    guard = Safeguard(f) if watch else None
+    guard = Safeguard(f) if _watches(solver, safeguard) else None
     leap = getattr(solver, "leap", None) if z0 is None and leaps(f) else None
     # An observer wants to see what is on the way, or says from where on.
     leap = leap if observer is None or hasattr(observer, "looks_from") else None
@@ -262,10 +237,15 @@ def _solved(
             z, state = solver.step(z, fz, state)
         if guard is not None:
             z = guard.guarded(z)
-    for whole, nodes in reversed(wider):
-        whole.absorb(loop, nodes)
-        loop = whole
+    for outer, nodes in reversed(wider):
+        outer.absorb(loop, nodes)
+        loop = outer
     return _solution(loop)
+
+
+def _watches(solver: Solver, safeguard: bool | None) -> bool:
+    """Whether the loop replaces steps that do not lower the residual enough."""
+    return solver.safeguard if safeguard is None else safeguard
 
 
 def _looks(observer: Observer, loop: Loop) -> bool:

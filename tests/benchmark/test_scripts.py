@@ -78,12 +78,13 @@ def test_nci1_inference(tmp_path, monkeypatch):
     monkeypatch.setattr("ignn_solver.datasets.load", lambda *_, **__: rings_and_stars(40))
     target, weights = tmp_path / "nci1.json", tmp_path / "model.safetensors"
     arguments = ["--epochs", 1, "--rounds", 1, "--batch-size", 16, "--batch-size", 0]
-    arguments += ["--json", target, "--run", weights]
+    arguments += ["--json", target, "--run", weights, "--kappa", 0.8]
     # On forty tiny graphs the bars may be missed: that is status 1, and all is written still.
     assert run("nci1_inference.py", arguments, monkeypatch) in (0, 1)
-    assert weights.exists()
+    assert weights.with_stem("model-kappa-0.8").exists()
     record = json.loads(target.read_text())
     assert record["graphs"] == 40
+    assert [ratio["kappa"] for ratio in record["ratios"]] == [0.8]
     rows = {(row["batches"], row["name"]): row for row in record["rows"]}
     assert {batches for batches, _ in rows} == {1, 3}
     for batches in (1, 3):
@@ -95,6 +96,6 @@ def test_nci1_inference(tmp_path, monkeypatch):
     assert rows[1, "learned"]["evals"] == rows[3, "learned"]["evals"]
     best = {name: max(r["graphs_per_second"] for (_, n), r in rows.items() if n == name)
             for name in ("learned", "picard")}  # fmt: skip
-    assert record["ratios"]["learned_over_picard"] == pytest.approx(
+    assert record["ratios"][0]["learned_over_picard"] == pytest.approx(
         best["learned"] / best["picard"]
     )

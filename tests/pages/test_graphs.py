@@ -27,13 +27,21 @@ def test_only_rows_with_a_learned_solver_are_shown():
 
 
 def test_everyone_is_shown_in_his_best_batches():
-    learned = {"name": "learned", "evals": 4.6, "graphs_within": 1.0, "different_classes": 0}
+    learned = {
+        "name": "learned",
+        "kappa": 0.9,
+        "evals": 4.6,
+        "graphs_within": 1.0,
+        "different_classes": 0,
+    }
     rows = [
         {**learned, "batches": 9, "graphs_per_second": 6400.0},
-        {"name": "pyg-gin", "batches": 9, "graphs_per_second": 12800.0},
+        {"name": "pyg-gin", "kappa": 0.9, "batches": 9, "graphs_per_second": 12800.0},
         {**learned, "batches": 1, "graphs_per_second": 4000.0},
     ]
-    ratios = {"learned_over_picard": 1.5, "learned_over_gin": 0.5}
+    rows += [{**row, "kappa": 0.7, "graphs_per_second": 1.0} for row in rows]
+    ratios = [{"kappa": 0.9, "learned_over_picard": 1.5, "learned_over_gin": 0.5}]
+    ratios.append({"kappa": 0.7, "learned_over_picard": 1.2, "learned_over_gin": 0.8})
     bars = {"learned_over_picard": 2.0, "learned_over_gin": 1 / 3}
     content = {"graphs": 4110, "rows": rows, "ratios": ratios, "bars": bars}
     lines = graphs.inference(content).splitlines()
@@ -41,5 +49,7 @@ def test_everyone_is_shown_in_his_best_batches():
         "| learned | 6,400 | 9 | 4.6 | 100.0% | 0 |",
         "| pyg-gin | 12,800 | 9 | - | - | - |",
     ]
-    assert "1.50 times as fast" in lines[-1]
-    assert "takes 2.0 times as long" in lines[-1]
+    assert "1.50 times as fast" in lines[5]
+    assert "takes 2.0 times as long" in lines[5]
+    assert lines[7].startswith("| 4,110 graphs, kappa 0.7 |")
+    assert lines[9] == "| learned | 1 | 9 | 4.6 | 100.0% | 0 |"

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from .. import whole
 from ..equilibrium import AdjointMap, EquilibriumMap, FeatureMap, FixedPointMap
 from ..errors import InputError
 from ..kernels import products
+from ..loop import FLOOR
 from ..memory import POOL
 from ..rough import Base, Landing, Mixing, leap_from, pays
 from .narrow import NarrowMap
@@ -214,6 +216,14 @@ class Learned:
         state.landing, state.proposed = landing, landing.point
         state.count += len(landing.residuals) + 1
         return landing, state
+
+    def dash(self, f: EquilibriumMap, tol: float, enough: float) -> whole.Attempt:
+        """Attempt each graph of a batch of small ones whole: see ``whole.attempt``."""
+        z, charged = self.initial(f)
+        state = self.init(f, z)
+        pairs = [(both, right) for _, both, right in state.steps]
+        found = whole.attempt(f, z, pairs, state.plain, tol, FLOOR, enough)
+        return replace(found, evals=found.evals + charged)
 
     def _ready_for(self, rough: bool) -> list[_Step]:
         """The matrices of every step, prepared once."""

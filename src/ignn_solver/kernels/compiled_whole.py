@@ -1,0 +1,175 @@
+"""Small graphs solved whole, compiled by numba: one after the other, each in the cache until it is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numba
+import numpy as np
+from numba import prange
+from torch import Tensor
+
+from .compiled import _evaluated_rows, _threads
+from .compiled_products import Packed
+from .rowwise import CODES, PARALLEL, SERIAL, copy, stored
+from .tiles import ROWS, multiply, pack
+
+if TYPE_CHECKING:
+    from ..sparse import SparseMatrix
+
+#: Parts that the threads share: many, as some graphs take longer than others.
+_PARTS = 64
+
+
+@numba.njit(**SERIAL)
+def _mixed(begin, end, z, out, rooms, left, right, rank, momentum, low, high):  # type: ignore[no-untyped-def]
+    """Move the rows of a graph by a mixed step; rows beyond its last one fill the tiles."""
+    before, regressors, narrow, rounded, found, _ = rooms
+    count, width = end - begin, out.shape[1]
+    many = (count + ROWS - 1) // ROWS * ROWS
+    for i in range(count):
+        row, here, there = regressors[i], z[begin + i], out[begin + i]
+        last, rest = before[i], row[width:]
+        copy(there, found[i])
+        for c in range(width):
+            row[c] = stored(there[c] - here[c], regressors)
+        if momentum:
+            for c in range(width):
+                rest[c] = stored(here[c] - last[c], regressors)
+        else:
+            for c in range(width):
+                rest[c] = 0
+        copy(here, last)
+    if rank > 0:
+        multiply(regressors, 0, many, left, narrow, 0, False)
+        for i in range(many):
+            for c in range(rank):
+                rounded[i, c] = stored(narrow[i, c], rounded)
+        multiply(rounded, 0, many, right, found, 0, True)
+    else:
+        multiply(regressors, 0, many, left, found, 0, True)
+    for i in range(count):
+        row, here = found[i], z[begin + i]
+        for c in range(width):
+            # Written so that NaN stays NaN.
+            number = low if row[c] < low else row[c]
+            here[c] = high if number > high else number
+
+
+@numba.njit(**PARALLEL)
+def _solve_whole(  # type: ignore[no-untyped-def]
+    rowptr, col, value, begins, largest, z, weight, bias, out, residual_sq, value_sq, lefts, rights, rank,
+    plain, low, high, code, tol, floor, enough, trace, evals, rejected, done,
+):  # fmt: skip
+    nodes, width = z.shape
+    graphs, most = begins.shape[0], trace.shape[0]
+    like = lefts[0]
+    room = largest + ROWS
+    for part in prange(_PARTS):
+        product = np.empty((room, width), z.dtype)
+        rooms = (
+            np.empty((room, width), z.dtype),
+            np.zeros((room, 2 * width), like.dtype),
+            np.empty((room, max(rank, 1)), z.dtype),
+            np.zeros((room, max((rank + 1) // 2 * 2, 1)), like.dtype),
+            np.zeros((room, width), z.dtype),
+            np.empty((room, width), z.dtype),
+        )
+        before, kept = rooms[0], rooms[5]
+        for graph in range(part * graphs // _PARTS, (part + 1) * graphs // _PARTS):
+            begin = begins[graph]
+            end = begins[graph + 1] if graph + 1 < graphs else nodes
+            # A few rows too many cost less than an incomplete tile.
+            many = (end - begin + ROWS - 1) // ROWS * ROWS
+            least = size_floor = 0.0
+            is_plain, plain_left = True, 0
+            for number in range(most):
+                multiply(z, begin, min(begin + many, nodes), weight, product, -begin, False)
+                _evaluated_rows(
+                    begin, end, rowptr, col, value, product, -begin, 0, bias, z, out, out[:0], residual_sq,
+                    value_sq, code, bias,
+                )  # fmt: skip
+                residual = size = 0.0
+                for i in range(begin, end):
+                    residual += residual_sq[i]
+                    size += value_sq[i]
+                if number == 0:
+                    size_floor, least = floor * size, residual
+                relative = np.sqrt(residual / max(size, size_floor)) if residual != 0 else 0.0
+                trace[number, graph] = relative if np.isfinite(relative) else np.inf
+                evals[graph] = number + 1
+                done[graph] = relative <= tol
+                # The safeguard of the ordinary loop; written so that NaN is bad.
+                bad = not is_plain and not residual <= enough * least
+                if done[graph] or not (bad or np.isfinite(residual)):
+                    break
+                if bad and not residual < least:
+                    # Back to the point before, which is kept for the momentum too.
+                    for i in range(begin, end):
+                        copy(kept[i - begin], out[i])
+                        copy(before[i - begin], z[i])
+                else:
+                    for i in range(begin, end):
+                        copy(out[i], kept[i - begin])
+                if bad:
+                    rejected[graph] += 1
+                    plain_left = 2 ** min(rejected[graph] - 1, 4)
+                least = min(least, residual)
+                is_plain, plain_left = plain_left > 0, max(plain_left - 1, 0)
+                if is_plain or number < plain:
+                    for i in range(begin, end):
+                        copy(z[i], before[i - begin])
+                        copy(out[i], z[i])
+                    continue
+                step = min(number, lefts.shape[0] - 1)
+                _mixed(
+                    begin, end, z, out, rooms, lefts[step], rights[step], rank, number > plain, low, high
+                )  # fmt: skip
+            for number in range(evals[graph], most):
+                trace[number, graph] = trace[evals[graph] - 1, graph]
+
+
+class Found(NamedTuple):
+    """What became of every graph: see ``whole.attempt``."""
+
+    value: Tensor
+    residual_sq: Tensor
+    trace: np.ndarray
+    evals: np.ndarray
+    rejected: np.ndarray
+    done: np.ndarray
+
+
+def solve_whole(
+    matrix: SparseMatrix,
+    begins: np.ndarray,
+    z: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    activation: str,
+    mixing: list[tuple[Packed, Packed]],
+    plain: int,
+    bounds: tuple[float, float],
+    tol: float,
+    floor: float,
+    enough: float,
+    most: int,
+    out: Tensor,
+) -> Found:
+    """See ``whole.attempt``."""
+    _threads()
+    rowptr, col, value = matrix.arrays
+    lefts, rights = (np.stack([pair[side].numbers for pair in mixing]) for side in (0, 1))
+    low, high = (bias.numpy().dtype.type(bound) for bound in bounds)
+    graphs = begins.shape[0]
+    largest = int(np.diff(begins, append=z.shape[0]).max())
+    residual_sq, value_sq = z.new_empty(2, z.shape[0])
+    trace = np.empty((most, graphs))
+    evals, rejected = np.zeros((2, graphs), np.int64)
+    done = np.zeros(graphs, np.bool_)
+    _solve_whole(
+        rowptr, col, value, begins, largest, z.numpy(), pack(weight.contiguous().numpy()), bias.numpy(),
+        out.numpy(), residual_sq.numpy(), value_sq.numpy(), lefts, rights, mixing[0][1].shape[0], plain,
+        low, high, CODES[activation], tol, floor, enough, trace, evals, rejected, done,
+    )  # fmt: skip
+    return Found(out, residual_sq, trace[: evals.max()], evals, rejected, done)
