@@ -24,6 +24,7 @@ _PART_BYTES = 2**19
 #: An order must save the time of two copies of the states, b and the answer, in so many products with A.
 _PRODUCTS = 8
 _ROUNDS = 3
+_MOST_FOR_METIS = 2**24
 
 
 @dataclass(frozen=True)
@@ -127,13 +128,19 @@ def settle_order(adjacency: Adjacency, width: int) -> Order | None:
         return None
     x = torch.ones(adjacency.num_nodes, width, dtype=matrix.dtype)
     best, limit = None, _product_seconds(adjacency, x)
-    for name in ("rcm", "degree"):
+    for name in _affordable(adjacency):
         order = ordered(adjacency, name, width)
         seconds = _product_seconds(order.adjacency, x) + 2 / _PRODUCTS * _copy_seconds(order, x)
         if seconds < limit:
             best, limit = order, seconds
     adjacency.order = best
     return best
+
+
+def _affordable(adjacency: Adjacency) -> list[str]:
+    """The orders to try: METIS takes a second for a million entries, and may not be there."""
+    parts = find_spec("pymetis") is not None and adjacency.num_entries <= _MOST_FOR_METIS
+    return ["rcm", "degree", *(["metis"] if parts else [])]
 
 
 def _product_seconds(adjacency: Adjacency, x: Tensor) -> float:

@@ -17,7 +17,7 @@ from .memory import POOL, Scratch
 
 #: How much smaller than the residual at the base point a residual may be for a rough evaluation to show it:
 #: rounding to bfloat16 moves a result by about a thousandth of its distance from the base.
-FLOOR = 0.01
+FLOOR = 0.005
 #: With fewer numbers than this the conversions cost what the products save.
 _WORTHWHILE = 2**17
 #: With more numbers than this, which are a gibibyte, memory is scarcer than time: it takes two copies.
