@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from learned_problems import graph_model, node_model, perturbed, recipe_of
+from learned_problems import GRAPH_SETS, graph_model, node_model, perturbed, recipe_of
 
 import ignn_solver as ig
 from ignn_solver.equilibrium import EquilibriumMap
@@ -37,7 +37,6 @@ from ignn_solver.solvers.mixed import MixedAnderson
 RUNS = Path("runs/learned-solver")
 TOLERANCES = (1e-2, 1e-3, 1e-4)
 NODE_SETS = ("citeseer", "acm", "blogcatalog", "flickr")
-GRAPH_SETS = ("mutag", "ptc_mr", "cox2", "proteins", "nci1")
 AT_RECIPE = tuple(f"{name}:recipe" for name in GRAPH_SETS)
 CLASSICAL = {"picard": ig.Picard(), "anderson": ig.Anderson(), "broyden": ig.Broyden()}
 LEARNED = ("learned-paper", "learned")

@@ -72,7 +72,7 @@ class Solution:
     @property
     def status(self) -> Status:
         """The status; of a batch, the worst one."""
-        return max(self.statuses, key=list(Status).index)
+        return next(one for one in reversed(Status) if one in self.statuses)
 
     @property
     def converged(self) -> bool:

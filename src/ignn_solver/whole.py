@@ -58,7 +58,7 @@ class Attempt:
 def attempt(
     f: EquilibriumMap,
     z: Tensor,
-    mixing: list[tuple[Prepared, Prepared]],
+    mixing: list[tuple[Prepared, Prepared, Prepared]],
     plain: int,
     tol: float,
     floor: float,
@@ -71,8 +71,8 @@ def attempt(
     Args:
         f: The map, of a batch of small graphs.
         z: Where to start, ``n x d``; it is written over.
-        mixing: The factors of each step, prepared: the left one, for the residual and the momentum, and the right
-            one, of no rows where the left one is whole. The last step is repeated.
+        mixing: The factors of each step, prepared: the left ones for the residual and for the momentum, and the
+            right one, of no rows where those are whole. The last step is repeated.
         plain: How many of the steps are plain ones instead.
         tol: The relative residual to reach.
         floor: The size below which a value counts as zero, relative to that of the first one, squared.

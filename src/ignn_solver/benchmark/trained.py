@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 _ENDS = ("epochs", "patience")
 
 
-def hidden_channels(dataset: str, folder: Path) -> int:
+def hidden_channels(dataset: str, folder: Path, recipe: str | None = None) -> int:
     """The width of the model that :func:`trained` would give, before it is trained."""
     known = (folder / CONFIG).exists() and (folder / WEIGHTS).exists()
-    settings = read_config(folder)["config"] if known else load_recipe(dataset).model
+    settings = read_config(folder)["config"] if known else load_recipe(dataset, recipe).model
     return int(settings["hidden_channels"])
 
 

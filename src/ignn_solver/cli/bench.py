@@ -32,6 +32,10 @@ def bench(
         Path | None,
         typer.Option(metavar="DIR", help="A trained run. Default: runs/NAME, trained if missing."),
     ] = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option(help="By which recipe to train: tuned, paper or a TOML file. Default: tuned."),
+    ] = None,
     memory: Annotated[
         float | None,
         typer.Option(
@@ -69,7 +73,18 @@ def bench(
             try:
                 reports.append(
                     _bench(
-                        one, tol, rounds, names, named, run, memory, seed, data_dir, quiet, written
+                        one,
+                        tol,
+                        rounds,
+                        names,
+                        named,
+                        run,
+                        recipe,
+                        memory,
+                        seed,
+                        data_dir,
+                        quiet,
+                        written,
                     )
                 )
             except InputError as error:
@@ -106,6 +121,7 @@ def _bench(
     names: tuple[str, ...],
     named: bool,
     run: Path | None,
+    recipe: str | None,
     memory: float | None,
     seed: int,
     data_dir: Path | None,
@@ -118,6 +134,7 @@ def _bench(
     from ..benchmark.problem import Problem
     from ..benchmark.trained import hidden_channels, trained
     from ..learning.fit import fit_solver
+    from ..tasks.checkpoint import read_config
     from .train import dataset_source, load_source
 
     def say(line: str) -> None:
@@ -130,13 +147,15 @@ def _bench(
             "learned-paper is left out: training it on so many nodes takes long; name it in --solver"
         )
         names = tuple(name for name in names if name != "learned-paper")
-    folder = run or Path("runs") / f"{dataset.replace(':', '-')}-ignn-{seed}"
+    suffix = "" if recipe is None else f"-{Path(recipe).stem}"
+    folder = run or Path("runs") / f"{dataset.replace(':', '-')}-ignn-{seed}{suffix}"
     progress = False if quiet else None
     half: dict[str, float] = {}
     if memory is not None:
         entries = data.edge_index.shape[1] + data.num_nodes
-        half = check(data.num_nodes, entries, hidden_channels(dataset, folder), names, memory)
-    model = trained(dataset, data, folder, seed, progress=progress, say=say)
+        hidden = hidden_channels(dataset, folder, recipe)
+        half = check(data.num_nodes, entries, hidden, names, memory)
+    model = trained(dataset, data, folder, seed, progress=progress, say=say, recipe=recipe)
     for name, needed in half.items():
         say(
             f"{name} keeps its history in half precision: with a full one it needs about {needed:.1f} GiB, "
@@ -156,6 +175,7 @@ def _bench(
     entered = contenders(problem, names, learned, tuple(half))
     report = measure(problem, entered, rounds, say, after_round)
     report.header["half_history"] = list(half)
+    report.header["recipe"] = read_config(folder).get("recipe", "")
     for row in report.rows:
         for kind in ("evals", "residual", "accuracy", "certified"):
             written.add(0, {f"{dataset} {kind}/{row['solver']}": row[kind]})

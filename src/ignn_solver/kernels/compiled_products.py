@@ -10,7 +10,7 @@ from numba import prange
 from torch import Tensor
 
 from .compiled import _threads
-from .rowwise import CODES, PARALLEL, SERIAL, activate, copy, stored
+from .rowwise import CODES, PARALLEL, SERIAL, activate, copy, flat, stored
 from .tiles import BLOCK, multiply, pack, pack_rounded
 from .vectors import HAS_PAIRS
 
@@ -132,12 +132,13 @@ def _activated_pair(bias, begin, count, like, code):  # type: ignore[no-untyped-
     """So many rows of ``[act(bias), bias]`` from ``begin`` on, as they are multiplied by ``like``."""
     width = bias.shape[1]
     pair = room(2 * width, like)
-    row = np.empty(width, bias.dtype)
+    # Narrow rows are short: one long loop over all of them costs less than many.
+    active = np.empty(count * width, bias.dtype)
+    copy(flat(bias, begin, count), active)
+    activate(active, code)
     for i in range(count):
-        given, first = bias[begin + i], pair[i]
+        given, first, row = bias[begin + i], pair[i], active[i * width : (i + 1) * width]
         second = first[width:]
-        copy(given, row)
-        activate(row, code)
         for c in range(width):
             first[c] = stored(row[c], pair)
         for c in range(width):
@@ -161,12 +162,10 @@ def _guess(bias, packed, out, code):  # type: ignore[no-untyped-def]
     for block in prange((rows + BLOCK - 1) // BLOCK):
         begin = block * BLOCK
         count = min(BLOCK, rows - begin)
-        pair = _activated_pair(bias, begin, count, packed, code)
-        for i in range(begin, begin + count):
-            copy(bias[i], out[i])
+        pair, found = _activated_pair(bias, begin, count, packed, code), flat(out, begin, count)
+        copy(flat(bias, begin, count), found)
         multiply(pair, 0, count, packed, out, begin, True)
-        for i in range(begin, begin + count):
-            activate(out[i], code)
+        activate(found, code)
 
 
 class Packed(NamedTuple):

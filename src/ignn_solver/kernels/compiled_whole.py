@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .compiled import _evaluated_rows, _threads
 from .compiled_products import Packed
-from .rowwise import CODES, PARALLEL, SERIAL, copy, stored
+from .rowwise import CODES, PARALLEL, SERIAL, copy, flat, stored
 from .tiles import ROWS, multiply, pack
 
 if TYPE_CHECKING:
@@ -22,73 +22,84 @@ _PARTS = 64
 
 
 @numba.njit(**SERIAL)
-def _mixed(begin, end, z, out, rooms, left, right, rank, momentum, low, high):  # type: ignore[no-untyped-def]
+def _mixed(begin, end, z, out, rooms, matrices, rank, momentum, low, high):  # type: ignore[no-untyped-def]
     """Move the rows of a graph by a mixed step; rows beyond its last one fill the tiles."""
-    before, regressors, narrow, rounded, found, _ = rooms
+    before, residual, moved, narrow, rounded, found = rooms
+    first, rest, right = matrices
     count, width = end - begin, out.shape[1]
     many = (count + ROWS - 1) // ROWS * ROWS
-    for i in range(count):
-        row, here, there = regressors[i], z[begin + i], out[begin + i]
-        last, rest = before[i], row[width:]
-        copy(there, found[i])
-        for c in range(width):
-            row[c] = stored(there[c] - here[c], regressors)
-        if momentum:
-            for c in range(width):
-                rest[c] = stored(here[c] - last[c], regressors)
-        else:
-            for c in range(width):
-                rest[c] = 0
-        copy(here, last)
+    # Rows are short: one long loop over all of them costs less than many.
+    numbers = count * width
+    here, there = flat(z, begin, count), flat(out, begin, count)
+    last, change = flat(before, 0, count), flat(residual, 0, count)
+    for k in range(numbers):
+        change[k] = stored(there[k] - here[k], residual)
+    if momentum:
+        change = flat(moved, 0, count)
+        for k in range(numbers):
+            change[k] = stored(here[k] - last[k], moved)
+    copy(here, last)
+    sums = narrow if rank > 0 else found
+    multiply(residual, 0, many, first, sums, 0, False)
+    if momentum:
+        multiply(moved, 0, many, rest, sums, 0, True)
     if rank > 0:
-        multiply(regressors, 0, many, left, narrow, 0, False)
         for i in range(many):
             for c in range(rank):
                 rounded[i, c] = stored(narrow[i, c], rounded)
-        multiply(rounded, 0, many, right, found, 0, True)
-    else:
-        multiply(regressors, 0, many, left, found, 0, True)
-    for i in range(count):
-        row, here = found[i], z[begin + i]
-        for c in range(width):
-            # Written so that NaN stays NaN.
-            number = low if row[c] < low else row[c]
-            here[c] = high if number > high else number
+        multiply(rounded, 0, many, right, found, 0, False)
+    step = flat(found, 0, count)
+    for k in range(numbers):
+        number = there[k] + step[k]
+        # Written so that NaN stays NaN.
+        number = low if number < low else number
+        here[k] = high if number > high else number
+
+
+@numba.njit(**SERIAL)
+def _evaluate(  # type: ignore[no-untyped-def]
+    begin, end, rowptr, col, value, z, weight, product, bias, out, residual_sq, value_sq, code
+):
+    """Evaluate f for the rows of a graph."""
+    # A few rows too many cost less than an incomplete tile.
+    many = min((end - begin + ROWS - 1) // ROWS * ROWS, z.shape[0] - begin)
+    multiply(z, begin, begin + many, weight, product, -begin, False)
+    _evaluated_rows(
+        begin, end, rowptr, col, value, product, -begin, 0, bias, z, out, out[:0], residual_sq, value_sq,
+        code, bias,
+    )  # fmt: skip
 
 
 @numba.njit(**PARALLEL)
 def _solve_whole(  # type: ignore[no-untyped-def]
-    rowptr, col, value, begins, largest, z, weight, bias, out, residual_sq, value_sq, lefts, rights, rank,
+    rowptr, col, value, begins, largest, z, weight, bias, out, residual_sq, value_sq, firsts, rests, rights, rank,
     plain, low, high, code, tol, floor, enough, trace, evals, rejected, done,
 ):  # fmt: skip
     nodes, width = z.shape
+    squares = residual_sq, value_sq
     graphs, most = begins.shape[0], trace.shape[0]
-    like = lefts[0]
+    like = firsts[0]
     room = largest + ROWS
     for part in prange(_PARTS):
         product = np.empty((room, width), z.dtype)
         rooms = (
             np.empty((room, width), z.dtype),
-            np.zeros((room, 2 * width), like.dtype),
+            np.zeros((room, width), like.dtype),
+            np.zeros((room, width), like.dtype),
             np.empty((room, max(rank, 1)), z.dtype),
             np.zeros((room, max((rank + 1) // 2 * 2, 1)), like.dtype),
             np.zeros((room, width), z.dtype),
-            np.empty((room, width), z.dtype),
         )
-        before, kept = rooms[0], rooms[5]
+        before = rooms[0]
         for graph in range(part * graphs // _PARTS, (part + 1) * graphs // _PARTS):
             begin = begins[graph]
             end = begins[graph + 1] if graph + 1 < graphs else nodes
-            # A few rows too many cost less than an incomplete tile.
-            many = (end - begin + ROWS - 1) // ROWS * ROWS
             least = size_floor = 0.0
             is_plain, plain_left = True, 0
             for number in range(most):
-                multiply(z, begin, min(begin + many, nodes), weight, product, -begin, False)
-                _evaluated_rows(
-                    begin, end, rowptr, col, value, product, -begin, 0, bias, z, out, out[:0], residual_sq,
-                    value_sq, code, bias,
-                )  # fmt: skip
+                _evaluate(
+                    begin, end, rowptr, col, value, z, weight, product, bias, out, *squares, code
+                )
                 residual = size = 0.0
                 for i in range(begin, end):
                     residual += residual_sq[i]
@@ -104,13 +115,23 @@ def _solve_whole(  # type: ignore[no-untyped-def]
                 if done[graph] or not (bad or np.isfinite(residual)):
                     break
                 if bad and not residual < least:
-                    # Back to the point before, which is kept for the momentum too.
+                    # Back to the point before, whose image is not worth keeping: this is rare.
                     for i in range(begin, end):
-                        copy(kept[i - begin], out[i])
                         copy(before[i - begin], z[i])
-                else:
-                    for i in range(begin, end):
-                        copy(out[i], kept[i - begin])
+                    _evaluate(
+                        begin,
+                        end,
+                        rowptr,
+                        col,
+                        value,
+                        z,
+                        weight,
+                        product,
+                        bias,
+                        out,
+                        *squares,
+                        code,
+                    )
                 if bad:
                     rejected[graph] += 1
                     plain_left = 2 ** min(rejected[graph] - 1, 4)
@@ -121,10 +142,9 @@ def _solve_whole(  # type: ignore[no-untyped-def]
                         copy(z[i], before[i - begin])
                         copy(out[i], z[i])
                     continue
-                step = min(number, lefts.shape[0] - 1)
-                _mixed(
-                    begin, end, z, out, rooms, lefts[step], rights[step], rank, number > plain, low, high
-                )  # fmt: skip
+                step = min(number, firsts.shape[0] - 1)
+                matrices = firsts[step], rests[step], rights[step]
+                _mixed(begin, end, z, out, rooms, matrices, rank, number > plain, low, high)
             for number in range(evals[graph], most):
                 trace[number, graph] = trace[evals[graph] - 1, graph]
 
@@ -147,7 +167,7 @@ def solve_whole(
     weight: Tensor,
     bias: Tensor,
     activation: str,
-    mixing: list[tuple[Packed, Packed]],
+    mixing: list[tuple[Packed, Packed, Packed]],
     plain: int,
     bounds: tuple[float, float],
     tol: float,
@@ -159,7 +179,7 @@ def solve_whole(
     """See ``whole.attempt``."""
     _threads()
     rowptr, col, value = matrix.arrays
-    lefts, rights = (np.stack([pair[side].numbers for pair in mixing]) for side in (0, 1))
+    matrices = [np.stack([step[k].numbers for step in mixing]) for k in range(3)]
     low, high = (bias.numpy().dtype.type(bound) for bound in bounds)
     graphs = begins.shape[0]
     largest = int(np.diff(begins, append=z.shape[0]).max())
@@ -169,7 +189,7 @@ def solve_whole(
     done = np.zeros(graphs, np.bool_)
     _solve_whole(
         rowptr, col, value, begins, largest, z.numpy(), pack(weight.contiguous().numpy()), bias.numpy(),
-        out.numpy(), residual_sq.numpy(), value_sq.numpy(), lefts, rights, mixing[0][1].shape[0], plain,
+        out.numpy(), residual_sq.numpy(), value_sq.numpy(), *matrices, mixing[0][2].shape[0], plain,
         low, high, CODES[activation], tol, floor, enough, trace, evals, rejected, done,
     )  # fmt: skip
     return Found(out, residual_sq, trace[: evals.max()], evals, rejected, done)

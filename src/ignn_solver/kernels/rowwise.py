@@ -63,6 +63,12 @@ def copy(row, out):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(**SERIAL)
+def flat(x, begin, count):  # type: ignore[no-untyped-def]
+    """So many rows of a contiguous matrix from ``begin`` on, one after the other, as one."""
+    return x[begin : begin + count].reshape(count * x.shape[1])
+
+
+@numba.njit(**SERIAL)
 def clear(row):  # type: ignore[no-untyped-def]
     """Put 0 everywhere."""
     for c in range(row.shape[0]):

@@ -65,17 +65,25 @@ def certified(content: Row) -> str:
 
 
 def joined(contents: Rows) -> Row:
-    """Several files as one; of a dataset that stands in more than one, what was measured last."""
+    """Several files as one; of a model that stands in more than one, what was measured last."""
     heads: dict[str, Row] = {}
     rows: dict[str, Rows] = {}
     for content in sorted(contents, key=lambda one: str(one.get("created", ""))):
         for dataset, found in by_dataset(content).items():
-            (heads[dataset],) = where(content.get("datasets", [content]), dataset=dataset)
-            rows[dataset] = [{**row, "dataset": dataset} for row in found]
+            (head,) = where(content.get("datasets", [content]), dataset=dataset)
+            name = _of_recipe(head)
+            heads[name] = {**head, "dataset": name}
+            rows[name] = [{**row, "dataset": name} for row in found]
     return {
         "datasets": list(heads.values()),
         "rows": [row for some in rows.values() for row in some],
     }
+
+
+def _of_recipe(head: Row) -> str:
+    """The dataset, and whether its model was trained by the paper's recipe and not by ours."""
+    papers = str(head.get("recipe", "")).startswith("paper")
+    return f"{head['dataset']}, paper's recipe" if papers else str(head["dataset"])
 
 
 def by_dataset(content: Row) -> dict[str, Rows]:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -49,14 +49,19 @@ def spectral_guess(f: FeatureMap, base: Tensor, start: Tensor) -> Tensor:
     return guess.addmm_(f.bias, start[width:]).clamp_(*f.value_range)
 
 
-#: Of one step, prepared: the left factor without and with the momentum, and the right one.
-_Step = tuple[products.Prepared, products.Prepared, products.Prepared]
+class _Step(NamedTuple):
+    """The factors of one step, prepared: the left one for the residual, the momentum, and both; the right one."""
+
+    first: products.Prepared
+    rest: products.Prepared
+    both: products.Prepared
+    right: products.Prepared
 
 
 def _ready(left: Tensor, right: Tensor, rough: bool = False) -> _Step:
     width = right.shape[1]
-    first, both, second = (products.prepare(one, rough) for one in (left[:width], left, right))
-    return first, both, second
+    matrices = left[:width], left[width:], left, right
+    return _Step(*(products.prepare(one, rough) for one in matrices))
 
 
 @dataclass
@@ -75,8 +80,8 @@ class Momentum:
         """The factors of a step; the first that is not plain has no momentum."""
         if number < self.plain:
             return None
-        first, both, right = self.steps[min(number, len(self.steps) - 1)]
-        return first if number == self.plain else both, right
+        step = self.steps[min(number, len(self.steps) - 1)]
+        return step.first if number == self.plain else step.both, step.right
 
     def settle(self) -> None:
         """See to it that the previous point is at hand, also after a leap."""
@@ -221,8 +226,8 @@ class Learned:
         """Attempt each graph of a batch of small ones whole: see ``whole.attempt``."""
         z, charged = self.initial(f)
         state = self.init(f, z)
-        pairs = [(both, right) for _, both, right in state.steps]
-        found = whole.attempt(f, z, pairs, state.plain, tol, FLOOR, enough)
+        mixing = [(step.first, step.rest, step.right) for step in state.steps]
+        found = whole.attempt(f, z, mixing, state.plain, tol, FLOOR, enough)
         return replace(found, evals=found.evals + charged)
 
     def _ready_for(self, rough: bool) -> list[_Step]:
