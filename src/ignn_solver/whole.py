@@ -58,6 +58,7 @@ class Attempt:
 def attempt(
     f: EquilibriumMap,
     z: Tensor,
+    start: tuple[Prepared, Prepared] | None,
     mixing: list[tuple[Prepared, Prepared, Prepared]],
     plain: int,
     tol: float,
@@ -71,6 +72,7 @@ def attempt(
     Args:
         f: The map, of a batch of small graphs.
         z: Where to start, ``n x d``; it is written over.
+        start: What to start from instead, prepared: the factors S and T of ``act(b + act(b) @ S + b @ T)``.
         mixing: The factors of each step, prepared: the left ones for the residual and for the momentum, and the
             right one, of no rows where those are whole. The last step is repeated.
         plain: How many of the steps are plain ones instead.
@@ -82,7 +84,7 @@ def attempt(
     assert begins is not None
     out = empty(tuple(z.shape), z.dtype, z.device)
     found = compiled_whole.solve_whole(
-        f.adjacency.matrix, begins, z, f.weight.detach(), f.bias.contiguous(), f.activation,
+        f.adjacency.matrix, begins, z, start, f.weight.detach(), f.bias.contiguous(), f.activation,
         mixing, plain, f.value_range, tol, floor, enough, MOST, out,
     )  # fmt: skip
     seconds = time.perf_counter() - began

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @numba.njit(**_FLAGS)
 def _spmm(rowptr, col, value, x, out, splits, ahead):  # type: ignore[no-untyped-def]
     for part in prange(splits.shape[0] - 1):
-        sum_rows(splits[part], splits[part + 1], rowptr, x, col, value, out, 0, False, ahead)
+        sum_rows(splits[part], splits[part + 1], rowptr, x, col, value, out, 0, False, ahead, 0)
 
 
 @numba.njit(**SERIAL)

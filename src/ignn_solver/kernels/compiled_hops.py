@@ -12,7 +12,7 @@ from torch import Tensor
 from .compiled import _threads
 from .compiled_products import Packed
 from .gathering import sum_rows
-from .rowwise import PARALLEL, SERIAL, copy
+from .rowwise import PARALLEL, SERIAL, activate, copy, flat
 from .tiles import BLOCK, ROWS, multiply
 
 if TYPE_CHECKING:
@@ -20,33 +20,36 @@ if TYPE_CHECKING:
 
 
 @numba.njit(**SERIAL)
-def _affine_rows(x, begin, count, packed, shift, rectifies, room):  # type: ignore[no-untyped-def]
+def _repeated(shift, rows):  # type: ignore[no-untyped-def]
+    """The shift in so many rows."""
+    found = np.empty((rows, shift.shape[0]), shift.dtype)
+    for i in range(rows):
+        copy(shift, found[i])
+    return found
+
+
+@numba.njit(**SERIAL)
+def _affine_rows(x, begin, count, packed, shifts, rectifies, room):  # type: ignore[no-untyped-def]
     """``x[begin + i] @ weight + shift`` into row i of ``room``, for so many rows; rectified, or not."""
     # A few rows too many, where there are any, cost less than an incomplete tile.
     whole = min((count + ROWS - 1) // ROWS * ROWS, x.shape[0] - begin)
-    columns = room.shape[1]
-    for i in range(whole):
-        for c in range(columns):
-            room[i, c] = shift[c]
+    # Rows may be short: one long loop over all of them costs less than many.
+    copy(flat(shifts, 0, whole), flat(room, 0, whole))
     multiply(x, begin, begin + whole, packed, room, -begin, True)
     if rectifies:
-        zero = room.dtype.type(0)
-        for i in range(count):
-            for c in range(columns):
-                # Written so that NaN stays NaN.
-                room[i, c] = zero if room[i, c] < zero else room[i, c]
+        activate(flat(room, 0, count), 0)
 
 
 @numba.njit(**PARALLEL)
 def _affine(x, packed, shift, rectifies, out):  # type: ignore[no-untyped-def]
     rows, columns = out.shape
+    shifts = _repeated(shift, BLOCK + ROWS)
     for block in prange((rows + BLOCK - 1) // BLOCK):
         begin = block * BLOCK
         count = min(BLOCK, rows - begin)
         room = np.empty((BLOCK + ROWS, columns), x.dtype)
-        _affine_rows(x, begin, count, packed, shift, rectifies, room)
-        for i in range(count):
-            copy(room[i], out[begin + i])
+        _affine_rows(x, begin, count, packed, shifts, rectifies, room)
+        copy(flat(room, 0, count), flat(out, begin, count))
 
 
 @numba.njit(**PARALLEL)
@@ -54,19 +57,20 @@ def _hop(  # type: ignore[no-untyped-def]
     rowptr, col, value, x, first, first_shift, second, second_shift, out, blocks, most, parts
 ):
     count = blocks.shape[0] - 1
+    first_shifts = _repeated(first_shift, most + ROWS)
+    second_shifts = _repeated(second_shift, most + ROWS)
     for part in prange(parts):
         summed = np.zeros((most + ROWS, x.shape[1]), x.dtype)
         middle = np.zeros((most + ROWS, first_shift.shape[0]), x.dtype)
         found = np.empty((most + ROWS, out.shape[1]), x.dtype)
         for block in range(part * count // parts, (part + 1) * count // parts):
             begin, end = blocks[block], blocks[block + 1]
-            for i in range(begin, end):
-                copy(x[i], summed[i - begin])
-            sum_rows(begin, end, rowptr, x, col, value, summed, -begin, True, 0)
-            _affine_rows(summed, 0, end - begin, first, first_shift, True, middle)
-            _affine_rows(middle, 0, end - begin, second, second_shift, True, found)
-            for i in range(begin, end):
-                copy(found[i - begin], out[i])
+            rows = end - begin
+            copy(flat(x, begin, rows), flat(summed, 0, rows))
+            sum_rows(begin, end, rowptr, x, col, value, summed, -begin, True, 0, 0)
+            _affine_rows(summed, 0, rows, first, first_shifts, True, middle)
+            _affine_rows(middle, 0, rows, second, second_shifts, True, found)
+            copy(flat(found, 0, rows), flat(out, begin, rows))
 
 
 @numba.njit(**PARALLEL)

@@ -9,9 +9,10 @@ import numpy as np
 from numba import prange
 from torch import Tensor
 
-from .compiled import _evaluated_rows, _threads
+from .compiled import _threads
 from .compiled_products import Packed
-from .rowwise import CODES, PARALLEL, SERIAL, copy, flat, stored
+from .gathering import sum_rows
+from .rowwise import CODES, PARALLEL, SERIAL, activate, copy, flat, stored
 from .tiles import ROWS, multiply, pack
 
 if TYPE_CHECKING:
@@ -57,26 +58,51 @@ def _mixed(begin, end, z, out, rooms, matrices, rank, momentum, low, high):  # t
 
 
 @numba.njit(**SERIAL)
-def _evaluate(  # type: ignore[no-untyped-def]
-    begin, end, rowptr, col, value, z, weight, product, bias, out, residual_sq, value_sq, code
-):
-    """Evaluate f for the rows of a graph."""
+def _evaluate(begin, end, rowptr, col, value, z, weight, product, bias, out, code):  # type: ignore[no-untyped-def]
+    """Evaluate f for the rows of a graph; the squares of its distance from z, and of f."""
+    count = end - begin
     # A few rows too many cost less than an incomplete tile.
-    many = min((end - begin + ROWS - 1) // ROWS * ROWS, z.shape[0] - begin)
+    many = min((count + ROWS - 1) // ROWS * ROWS, z.shape[0] - begin)
     multiply(z, begin, begin + many, weight, product, -begin, False)
-    _evaluated_rows(
-        begin, end, rowptr, col, value, product, -begin, 0, bias, z, out, out[:0], residual_sq, value_sq,
-        code, bias,
-    )  # fmt: skip
+    found, here = flat(out, begin, count), flat(z, begin, count)
+    copy(flat(bias, begin, count), found)
+    sum_rows(begin, end, rowptr, product, col, value, out, 0, True, 0, -begin)
+    activate(found, code)
+    residual = size = z.dtype.type(0)
+    for k in range(found.shape[0]):
+        moved = found[k] - here[k]
+        residual += moved * moved
+        size += found[k] * found[k]
+    return float(residual), float(size)
+
+
+@numba.njit(**SERIAL)
+def _guessed(begin, end, bias, z, rooms, start, code):  # type: ignore[no-untyped-def]
+    """The first point of a graph: ``act(bias + [act(bias), bias] @ start)``."""
+    _, active, given, _, _, found = rooms
+    count = end - begin
+    many = (count + ROWS - 1) // ROWS * ROWS
+    known, point = flat(bias, begin, count), flat(found, 0, count)
+    copy(known, point)
+    activate(point, code)
+    first, rest = flat(active, 0, count), flat(given, 0, count)
+    for k in range(point.shape[0]):
+        first[k] = stored(point[k], active)
+    for k in range(point.shape[0]):
+        rest[k] = stored(known[k], given)
+    copy(known, point)
+    multiply(active, 0, many, start[0], found, 0, True)
+    multiply(given, 0, many, start[1], found, 0, True)
+    activate(point, code)
+    copy(point, flat(z, begin, count))
 
 
 @numba.njit(**PARALLEL)
 def _solve_whole(  # type: ignore[no-untyped-def]
-    rowptr, col, value, begins, largest, z, weight, bias, out, residual_sq, value_sq, firsts, rests, rights, rank,
+    rowptr, col, value, begins, largest, z, start, weight, bias, out, residual_sq, firsts, rests, rights, rank,
     plain, low, high, code, tol, floor, enough, trace, evals, rejected, done,
 ):  # fmt: skip
     nodes, width = z.shape
-    squares = residual_sq, value_sq
     graphs, most = begins.shape[0], trace.shape[0]
     like = firsts[0]
     room = largest + ROWS
@@ -94,16 +120,14 @@ def _solve_whole(  # type: ignore[no-untyped-def]
         for graph in range(part * graphs // _PARTS, (part + 1) * graphs // _PARTS):
             begin = begins[graph]
             end = begins[graph + 1] if graph + 1 < graphs else nodes
+            if start.shape[1] > 0:
+                _guessed(begin, end, bias, z, rooms, start, code)
             least = size_floor = 0.0
             is_plain, plain_left = True, 0
             for number in range(most):
-                _evaluate(
-                    begin, end, rowptr, col, value, z, weight, product, bias, out, *squares, code
+                residual, size = _evaluate(
+                    begin, end, rowptr, col, value, z, weight, product, bias, out, code
                 )
-                residual = size = 0.0
-                for i in range(begin, end):
-                    residual += residual_sq[i]
-                    size += value_sq[i]
                 if number == 0:
                     size_floor, least = floor * size, residual
                 relative = np.sqrt(residual / max(size, size_floor)) if residual != 0 else 0.0
@@ -118,20 +142,7 @@ def _solve_whole(  # type: ignore[no-untyped-def]
                     # Back to the point before, whose image is not worth keeping: this is rare.
                     for i in range(begin, end):
                         copy(before[i - begin], z[i])
-                    _evaluate(
-                        begin,
-                        end,
-                        rowptr,
-                        col,
-                        value,
-                        z,
-                        weight,
-                        product,
-                        bias,
-                        out,
-                        *squares,
-                        code,
-                    )
+                    _evaluate(begin, end, rowptr, col, value, z, weight, product, bias, out, code)
                 if bad:
                     rejected[graph] += 1
                     plain_left = 2 ** min(rejected[graph] - 1, 4)
@@ -145,6 +156,10 @@ def _solve_whole(  # type: ignore[no-untyped-def]
                 step = min(number, firsts.shape[0] - 1)
                 matrices = firsts[step], rests[step], rights[step]
                 _mixed(begin, end, z, out, rooms, matrices, rank, number > plain, low, high)
+            for i in range(begin, end):
+                residual_sq[i] = 0
+                for c in range(width):
+                    residual_sq[i] += (out[i, c] - z[i, c]) * (out[i, c] - z[i, c])
             for number in range(evals[graph], most):
                 trace[number, graph] = trace[evals[graph] - 1, graph]
 
@@ -164,6 +179,7 @@ def solve_whole(
     matrix: SparseMatrix,
     begins: np.ndarray,
     z: Tensor,
+    start: tuple[Packed, Packed] | None,
     weight: Tensor,
     bias: Tensor,
     activation: str,
@@ -180,16 +196,17 @@ def solve_whole(
     _threads()
     rowptr, col, value = matrix.arrays
     matrices = [np.stack([step[k].numbers for step in mixing]) for k in range(3)]
+    guess = matrices[0][:2, :0] if start is None else np.stack([one.numbers for one in start])
     low, high = (bias.numpy().dtype.type(bound) for bound in bounds)
     graphs = begins.shape[0]
     largest = int(np.diff(begins, append=z.shape[0]).max())
-    residual_sq, value_sq = z.new_empty(2, z.shape[0])
+    residual_sq = z.new_empty(z.shape[0])
     trace = np.empty((most, graphs))
     evals, rejected = np.zeros((2, graphs), np.int64)
     done = np.zeros(graphs, np.bool_)
     _solve_whole(
-        rowptr, col, value, begins, largest, z.numpy(), pack(weight.contiguous().numpy()), bias.numpy(),
-        out.numpy(), residual_sq.numpy(), value_sq.numpy(), *matrices, mixing[0][2].shape[0], plain,
+        rowptr, col, value, begins, largest, z.numpy(), guess, pack(weight.contiguous().numpy()), bias.numpy(),
+        out.numpy(), residual_sq.numpy(), *matrices, mixing[0][2].shape[0], plain,
         low, high, CODES[activation], tol, floor, enough, trace, evals, rejected, done,
     )  # fmt: skip
     return Found(out, residual_sq, trace[: evals.max()], evals, rejected, done)

@@ -200,13 +200,18 @@ def relu_rows(  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def sum_rows(typingctx, begin, end, rowptr, x, col, value, out, shift, adds, ahead):  # type: ignore[no-untyped-def]
-    """``out[shift + i] = (matrix @ x)[i]`` for the rows from ``begin`` to ``end``; or added to what is there."""
+def sum_rows(  # type: ignore[no-untyped-def]
+    typingctx, begin, end, rowptr, x, col, value, out, shift, adds, ahead, old
+):
+    """``out[shift + i] = (matrix @ x)[i]`` for the rows from ``begin`` to ``end``; or added to what is there.
+
+    Row j of the gathered matrix lies at ``old + j`` in ``x``.
+    """
 
     def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         emit = Emitter(context, builder, signature, arguments, 6)
-        begin, end, shift, adds, ahead = (arguments[k] for k in (0, 1, 7, 8, 9))
-        edges = _Edges(emit, 3, ahead, emit.integer(0))
+        begin, end, shift, adds, ahead, old = (arguments[k] for k in (0, 1, 7, 8, 9, 10))
+        edges = _Edges(emit, 3, ahead, old)
 
         def panel(column: Any, vectors: int, fetches: bool, mask: Any) -> None:
             def row(i: Any, edge: Any, last: Any) -> None:
@@ -222,5 +227,17 @@ def sum_rows(typingctx, begin, end, rowptr, x, col, value, out, shift, adds, ahe
         return context.get_dummy_value()
 
     position = types.intp
-    kinds = position, position, rowptr, x, col, value, out, position, types.boolean, position
+    kinds = (
+        position,
+        position,
+        rowptr,
+        x,
+        col,
+        value,
+        out,
+        position,
+        types.boolean,
+        position,
+        position,
+    )
     return types.void(*kinds), codegen

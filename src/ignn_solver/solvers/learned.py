@@ -224,10 +224,16 @@ class Learned:
 
     def dash(self, f: EquilibriumMap, tol: float, enough: float) -> whole.Attempt:
         """Attempt each graph of a batch of small ones whole: see ``whole.attempt``."""
-        z, charged = self.initial(f)
+        start, charged, z = None, 0, POOL.like(f.bias)
+        if len(self.narrow) == 0 and self._knows(f):
+            whole_start, width = self.start @ self.basis.T, self.width
+            halves = whole_start[:width], whole_start[width:]
+            start = tuple(products.prepare(one, pays(z)) for one in halves)
+        else:
+            z, charged = self.initial(f)
         state = self.init(f, z)
         mixing = [(step.first, step.rest, step.right) for step in state.steps]
-        found = whole.attempt(f, z, mixing, state.plain, tol, FLOOR, enough)
+        found = whole.attempt(f, z, start, mixing, state.plain, tol, FLOOR, enough)
         return replace(found, evals=found.evals + charged)
 
     def _ready_for(self, rough: bool) -> list[_Step]:
