@@ -222,7 +222,7 @@ def test_an_observer_is_not_called_above_where_it_looks_from_even_in_the_end():
     assert float((again.residual_sq.sum() / again.value_sq.sum()).sqrt()) <= 0.95 * found.residual
 
 
-@pytest.mark.parametrize("expected", [[1.0] * 14, [0.5**k for k in range(20)], []])
+@pytest.mark.parametrize("expected", [[1.0] * 14, [0.5**k for k in range(20)], [0.1, 0.0, 0.0], []])
 def test_a_solve_that_goes_otherwise_than_expected_ends_when_it_is_done(expected):
     f = problem()
     solver = fitted(f)

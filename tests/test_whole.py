@@ -113,6 +113,16 @@ def test_a_value_that_is_not_finite_harms_its_own_graph_alone():
     assert found.statuses[2] is Status.NON_FINITE
 
 
+def test_a_solver_of_another_width_is_refused():
+    f = batch_of(range(len(SIZES)))
+    solver = fitted(f)
+    wide = EquilibriumMap(
+        f.adjacency, torch.eye(2 * WIDTH), torch.cat([f.bias, f.bias], 1), Contraction(0.9)
+    )
+    with pytest.raises(ig.InputError, match="learnt for node states of width 16"):
+        ig.solve(wide, solver)
+
+
 def test_what_is_no_batch_of_small_graphs_is_left_to_the_loop(monkeypatch):
     f = batch_of(range(len(SIZES)))
     assert not whole.fits(f, 10)

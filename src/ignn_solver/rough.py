@@ -20,7 +20,7 @@ from .memory import POOL, Scratch
 FLOOR = 0.005
 #: With fewer numbers than this the conversions cost what the products save.
 _WORTHWHILE = 2**17
-#: With more numbers than this, which are a gibibyte, memory is scarcer than time: it takes two copies.
+#: With more numbers than this, which are a gibibyte, memory is scarcer than time: it takes three copies.
 MOST = 2**28
 #: A leap ends where the next residual is expected to be so much of the one wanted.
 _SURELY = 0.97

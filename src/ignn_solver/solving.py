@@ -101,15 +101,9 @@ def solve(
     _check_arguments(f, z0, tol, max_evals, on_failure)
     dash = getattr(solver, "dash", None) if z0 is None and observer is None else None
     if dash is not None and _sweeps(f, solver) is None and whole.fits(f, max_evals):
-        watched = solver.safeguard if safeguard is None else safeguard
-        solution = _after(
-            dash(f, tol, Safeguard(f).enough if watched else math.inf),
-            f,
-            solver,
-            tol,
-            max_evals,
-            safeguard,
-        )
+        enough = Safeguard(f).enough if _watches(solver, safeguard) else math.inf
+        first = dash(f, tol, enough)
+        solution = _after(first, f, solver, tol, max_evals, safeguard)
         _report(solution, tol, on_failure)
         return solution
     order = f.adjacency.order
@@ -154,25 +148,16 @@ def _after(
         assert isinstance(f, EquilibriumMap)
         chosen = torch.from_numpy(~first.done)
         adjacency, nodes = f.adjacency.of_graphs(chosen)
-        rest = _solved(
-            f.restricted(adjacency, nodes),
-            solver,
-            None,
-            tol,
-            max_evals - whole.MOST,
-            safeguard,
-            None,
-        )
+        part, most = f.restricted(adjacency, nodes), max_evals - whole.MOST
+        rest = _solved(part, solver, None, tol, most, safeguard, None)
         first.value[nodes], node_residual[nodes] = rest.value, rest.node_residual
         residuals[chosen] = rest.residuals
         evals[chosen] += rest.evals
         rejected[chosen] += rest.rejected
         later = residuals.expand(len(rest.trace), -1).clone()
         later[:, chosen] = rest.trace
-        trace, seconds = (
-            torch.cat([trace, later]),
-            seconds + [seconds[-1] + one for one in rest.seconds],
-        )
+        trace = torch.cat([trace, later])
+        seconds = seconds + [seconds[-1] + one for one in rest.seconds]
         for graph, status in zip(chosen.nonzero().flatten().tolist(), rest.statuses, strict=True):
             statuses[graph] = status
     return Solution(

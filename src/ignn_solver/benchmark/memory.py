@@ -28,8 +28,8 @@ HALF_STATES = {"anderson": 16, "broyden": 25, "learned-paper": 22}
 _FITTED, _FITTED_ROWS = {"learned": 9, "learned-certified": 9}, 8
 #: States that do not stay in the cache are turned into a better order of the nodes, and back.
 _TURNED, _TURNED_FROM = 2, 2**25
-#: What rough evaluations of the default learned solver take, where there are any.
-_ROUGH = 1.5
+#: What leaps of the default learned solver take, where there are any.
+_ROUGH = 3
 #: Bytes an entry of A takes while A is built (sorting), and afterwards (A and the edge list).
 _BUILD, _KEPT = 140, 26
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from ..nn.classifiers import IGNN
 
+#: No step is expected to lower a residual by more than this factor.
+_FASTEST = 1e-3
 #: Beyond this relative change of W the matrices fitted for it are not trusted any more.
 _WEIGHT_CHANGE = 0.02
 
@@ -211,7 +213,9 @@ class Learned:
 
         def pace(number: int) -> float:
             k = min(begin + number, len(expected) - 2)
-            return expected[k + 1] / expected[k] if k >= 0 else 1.0
+            if k < 0 or not expected[k] > 0:
+                return 1.0
+            return max(_FASTEST, expected[k + 1] / expected[k])
 
         def mixing(number: int) -> Mixing:
             return state.mixing(begin + number)
@@ -224,11 +228,11 @@ class Learned:
 
     def dash(self, f: EquilibriumMap, tol: float, enough: float) -> whole.Attempt:
         """Attempt each graph of a batch of small ones whole: see ``whole.attempt``."""
+        self._checked(f)
         start, charged, z = None, 0, POOL.like(f.bias)
         if len(self.narrow) == 0 and self._knows(f):
-            whole_start, width = self.start @ self.basis.T, self.width
-            halves = whole_start[:width], whole_start[width:]
-            start = tuple(products.prepare(one, pays(z)) for one in halves)
+            halves = (self.start @ self.basis.T).split(self.width)
+            start = products.prepare(halves[0], pays(z)), products.prepare(halves[1], pays(z))
         else:
             z, charged = self.initial(f)
         state = self.init(f, z)
