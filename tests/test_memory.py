@@ -4,9 +4,10 @@ import copy
 import pickle
 import threading
 
+import pytest
 import torch
 
-from ignn_solver.memory import POOL, Pool, Scratch, release
+from ignn_solver.memory import POOL, Pool, Scratch, empty, release
 
 
 def test_scratch_is_kept_while_it_fits():
@@ -101,3 +102,15 @@ def test_scratch_made_in_inference_mode_serves_outside_of_it():
         inside = torch.ones(3, 3)
         torch.mm(inside, inside, out=scratch.like(inside))
     assert torch.equal(scratch.like(x), torch.full((3, 3), 3.0))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("rows", [3, 2**16])
+def test_a_new_array_is_whole_and_begins_at_a_line_of_the_cache(rows, dtype):
+    found = empty((rows, 33), dtype, torch.device("cpu"))
+    assert found.shape == (rows, 33)
+    assert found.dtype == dtype
+    assert found.is_contiguous()
+    assert found.data_ptr() % 64 == 0
+    found.fill_(2)
+    assert float(found.double().sum()) == 2 * rows * 33

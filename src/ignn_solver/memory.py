@@ -14,15 +14,17 @@ from torch import Tensor
 _scratches: weakref.WeakSet[Scratch] = weakref.WeakSet()
 #: From this many bytes on arrays come from numpy, which asks the system for huge pages: a fault for 2 MiB instead
 #: of 4 KiB, and rows that are fetched from all over are found sooner.
-_HUGE = 2**22
+_HUGE, _LINE = 2**22, 64
 
 
 def empty(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
     """A new array with any content."""
-    count = math.prod(shape)
-    if device.type == "cpu" and count * dtype.itemsize >= _HUGE:
-        raw = np.empty(count * dtype.itemsize, np.uint8)
-        return torch.from_numpy(raw).view(dtype).view(shape)
+    count = math.prod(shape) * dtype.itemsize
+    if device.type == "cpu" and count >= _HUGE:
+        # numpy begins 16 bytes into a page: vectors would lie across two lines of the cache.
+        raw = np.empty(count + _LINE, np.uint8)
+        begin = -raw.ctypes.data % _LINE
+        return torch.from_numpy(raw[begin : begin + count]).view(dtype).view(shape)
     # An array made in inference mode could not be written outside of it.
     with torch.inference_mode(False):
         return torch.empty(shape, dtype=dtype, device=device)
