@@ -4,8 +4,8 @@ All 4,110 graphs are classified, in batches as large as asked for. Everything co
 features, explicit hops, solve, pooling, head. Ours stop graph by graph at the tolerance; torchdeq's solvers
 stop when the residual of the whole batch reaches it, which is easier; IGNN's published loop stops as it was
 published, when no entry moves by more than 1e-4. The model is that of table III, trained on the first fold by its
-recipe, and kept in ``--run``: once with kappa 0.9, which the paper has everywhere, and once with the recipe's own, which
-is the model of table III itself. The bars are asked of both. Run it on an idle machine:
+recipe, and kept in ``--run``: once with kappa 0.9, which the paper has everywhere, and once with the recipe's own,
+which is the model of table III itself. The bars are asked of both. Run it on an idle machine:
 
     python benchmarks/nci1_inference.py
 """
