@@ -16,7 +16,7 @@ from .safeguard import Safeguard
 from .sweeping import SweepMap
 
 #: Squared size, relative to the first value, below which an iterate counts as zero.
-FLOOR = 1e-12
+SIZE_FLOOR = 1e-12
 #: Graphs that stopped are left behind once no more than this share of the nodes still matters, where the states
 #: hold so many numbers that making a smaller batch costs less than it saves.
 _FEW, _LARGE = 0.6, 2**20
@@ -103,7 +103,7 @@ class Loop:
         total = self._per_graph(evaluation.residual_sq)
         size = self._per_graph(evaluation.value_sq)
         if self._floor is None:
-            self._floor = FLOOR * size
+            self._floor = SIZE_FLOOR * size
         finite = np.isfinite(total) & np.isfinite(size)
         # Zero over zero is the fixed point 0, reached exactly; near it the first value sets the scale.
         with np.errstate(all="ignore"):
@@ -262,7 +262,7 @@ class Loop:
             if buffer.untyped_storage().data_ptr() not in in_use:
                 return buffer
         like = self.f.bias
-        fresh = empty(tuple(like.shape), like.dtype, like.device) if self.kept else None
-        buffer = POOL.like(like) if fresh is None else fresh
+        shape = tuple(like.shape)
+        buffer = empty(shape, like.dtype, like.device) if self.kept else POOL.like(like)
         self._buffers.append(buffer)
         return buffer

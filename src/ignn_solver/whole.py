@@ -11,6 +11,7 @@ from torch import Tensor
 from . import kernels
 from .equilibrium import EquilibriumMap, FixedPointMap
 from .kernels.products import Prepared
+from .loop import SIZE_FLOOR
 from .memory import empty
 
 if kernels.compiled is not None:
@@ -62,7 +63,6 @@ def attempt(
     mixing: list[tuple[Prepared, Prepared, Prepared]],
     plain: int,
     tol: float,
-    floor: float,
     enough: float,
 ) -> Attempt:
     """Step until each graph reaches the tolerance on its own, safeguarded as in the ordinary loop.
@@ -77,7 +77,6 @@ def attempt(
             right one, of no rows where those are whole. The last step is repeated.
         plain: How many of the steps are plain ones instead.
         tol: The relative residual to reach.
-        floor: The size below which a value counts as zero, relative to that of the first one, squared.
         enough: How many times the lowest squared residual before it that after a step may be, to trust the step.
     """
     began, begins = time.perf_counter(), f.adjacency.first_nodes
@@ -85,7 +84,7 @@ def attempt(
     out = empty(tuple(z.shape), z.dtype, z.device)
     found = compiled_whole.solve_whole(
         f.adjacency.matrix, begins, z, start, f.weight.detach(), f.bias.contiguous(), f.activation,
-        mixing, plain, f.value_range, tol, floor, enough, MOST, out,
+        mixing, plain, f.value_range, tol, SIZE_FLOOR, enough, MOST, out,
     )  # fmt: skip
     seconds = time.perf_counter() - began
     count = len(found.trace)

@@ -15,7 +15,6 @@ from .. import whole
 from ..equilibrium import AdjointMap, EquilibriumMap, FeatureMap, FixedPointMap
 from ..errors import InputError
 from ..kernels import products
-from ..loop import FLOOR
 from ..memory import POOL
 from ..rough import Base, Landing, Mixing, leap_from, pays
 from .narrow import NarrowMap
@@ -166,7 +165,7 @@ class Learned:
         if isinstance(f, EquilibriumMap) and self._knows(f):
             if len(self.narrow) == 0:
                 # Without a step the coordinates need not be known: one product leads to the states.
-                ready = self._ready_start(pays(f.bias))
+                ready, *_ = self._ready_start(pays(f.bias))
                 return products.guess(f.bias, ready, f.activation, POOL.like(f.bias)), 0
             stand_in = NarrowMap(f, self.basis)
             guess = stand_in.guess(self.start, self.narrow)
@@ -231,13 +230,13 @@ class Learned:
         self._checked(f)
         start, charged, z = None, 0, POOL.like(f.bias)
         if len(self.narrow) == 0 and self._knows(f):
-            halves = (self.start @ self.basis.T).split(self.width)
-            start = products.prepare(halves[0], pays(z)), products.prepare(halves[1], pays(z))
+            _, *halves = self._ready_start(pays(z))
+            start = halves[0], halves[1]
         else:
             z, charged = self.initial(f)
         state = self.init(f, z)
         mixing = [(step.first, step.rest, step.right) for step in state.steps]
-        found = whole.attempt(f, z, start, mixing, state.plain, tol, FLOOR, enough)
+        found = whole.attempt(f, z, start, mixing, state.plain, tol, enough)
         return replace(found, evals=found.evals + charged)
 
     def _ready_for(self, rough: bool) -> list[_Step]:
@@ -247,14 +246,16 @@ class Learned:
             self._prepared[rough] = [_ready(*pair, rough) for pair in pairs]
         return self._prepared[rough]
 
-    def _ready_start(self, rough: bool) -> products.Prepared:
-        r"""The matrix from :math:`[\sigma(b), b]` to what the start adds to b, prepared once."""
+    def _ready_start(self, rough: bool) -> list[products.Prepared]:
+        r"""The matrix from :math:`[\sigma(b), b]` to what the start adds to b, and its halves, prepared once."""
         if rough not in self._prepared_start:
-            self._prepared_start[rough] = products.prepare(self.start @ self.basis.T, rough)
+            matrix = self.start @ self.basis.T
+            matrices = matrix, *matrix.split(self.width)
+            self._prepared_start[rough] = [products.prepare(one, rough) for one in matrices]
         return self._prepared_start[rough]
 
     @cached_property
-    def _prepared_start(self) -> dict[bool, products.Prepared]:
+    def _prepared_start(self) -> dict[bool, list[products.Prepared]]:
         return {}
 
     @cached_property
