@@ -120,6 +120,24 @@ def test_a_product_is_one(dtype):
     assert close(found, x @ weight, 130)
 
 
+@pytest.mark.skipif(kernels.backend() == "torch", reason="needs numba")
+@pytest.mark.parametrize("columns", [1, 16, 32, 48, 64, 70])
+@pytest.mark.parametrize("rows", [1, 50])
+@pytest.mark.parametrize("depth", [1, 31, 32, 34, 64, 100, 1024])
+def test_small_terms_are_not_lost_to_a_large_sum(depth, rows, columns):
+    # Added one by one to 1, numbers of half a unit in the last place vanish all.
+    x, half = torch.full((rows, depth), 2.0**-24), 2.0**-24
+    x[:, 0] = 1.0
+    weight = torch.ones(depth, columns)
+    found = products.product(x, products.prepare(weight), x.new_empty(rows, columns))
+    lost = 1 + (depth - 1) * half - found.double()
+    terms = products.roundings(depth, x)
+    assert terms <= 32 + math.ceil(depth / 32)
+    assert float(lost.abs().max()) <= terms * half
+    # A stretch by itself is exact, so that only the first one loses anything.
+    assert float(lost.abs().max()) == min(depth - 1, 31) * half
+
+
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_a_combination_is_what_it_says(dtype):

@@ -12,6 +12,7 @@ from torch import Tensor
 from .compiled import _threads
 from .rowwise import CODES, PARALLEL, SERIAL, activate, copy, flat, stored
 from .tiles import BLOCK, multiply, pack, pack_rounded
+from .tiles import roundings as roundings
 from .vectors import HAS_PAIRS
 
 

@@ -37,6 +37,12 @@ def prepare(weight: Tensor, rough: bool = False) -> Prepared:
     return _chosen(weight).prepare(weight.detach(), rough)
 
 
+def roundings(depth: int, like: Tensor) -> int:
+    """How many roundings each term of a :func:`product` goes through at most, for rows of this depth."""
+    found: int = _chosen(like).roundings(depth)
+    return found
+
+
 def product(x: Tensor, weight: Prepared, out: Tensor) -> Tensor:
     """``x @ weight`` for rows ``n x k``, into ``out``."""
     _chosen(x).product(x.detach(), weight, out)

@@ -11,6 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from .rowwise import SERIAL, stored
@@ -25,6 +26,13 @@ _MANY_ROWS = 6 if VECTOR_BYTES == 32 else 12
 ROWS = max(_ROWS, _MANY_ROWS)
 #: Rows to work on at a time in a loop over blocks: whole tiles, and small enough for the cache.
 BLOCK = 8 * _ROWS
+#: So many products are summed up before their sum is added to those before: a sum of sums rounds less.
+_STRETCH = 32
+
+
+def roundings(depth: int) -> int:
+    """How many roundings a number goes through at most in a sum of ``depth`` products of :func:`multiply`."""
+    return min(depth, _STRETCH) + -(-depth // _STRETCH)
 
 
 def _tile(rows: int, vectors: int, masked: bool = False) -> Any:
@@ -52,7 +60,6 @@ def _tile(rows: int, vectors: int, masked: bool = False) -> Any:
             emit.at(out, builder.mul(builder.add(place, r), out_step), column) for r in numbers
         ]
         places = [emit.at(row, v * emit.lanes) for row in out_rows for v in range(vectors)]
-        totals = emit.loaded_if(adds, places, mask)
         weights = emit.at(packed, panel)
 
         def products(k: Any, sums: list[Any]) -> list[Any]:
@@ -76,11 +83,27 @@ def _tile(rows: int, vectors: int, masked: bool = False) -> Any:
                     found.append(emit.fused_pairs(sums[r * vectors + v], pair, factor))
             return found
 
-        body = products
+        def add_stretch(begin: Any, end: Any, body: Any, given: list[Any]) -> None:
+            for total, one in zip(emit.loop(begin, end, given, body), places, strict=True):
+                emit.store(total, one, mask)
+
+        zero = emit.integer(0)
+        totals = emit.loaded_if(adds, places, mask)
         if isinstance(signature.args[0].dtype, types.Integer):
-            body, depth = pairs_of_products, builder.ashr(depth, emit.integer(1))
-        for total, one in zip(emit.loop(emit.integer(0), depth, totals, body), places, strict=True):
-            emit.store(total, one, mask)
+            # What is rounded to bfloat16 need not be summed up with care.
+            add_stretch(zero, builder.ashr(depth, emit.integer(1)), pairs_of_products, totals)
+            return context.get_dummy_value()
+        length = emit.integer(_STRETCH)
+        more = builder.icmp_signed("<", length, depth)
+        add_stretch(zero, builder.select(more, length, depth), products, totals)
+        rest = builder.sdiv(builder.sub(depth, emit.integer(1)), length)
+        with cgutils.for_range(builder, rest) as stretch:
+            begin = builder.mul(builder.add(stretch.index, emit.integer(1)), length)
+            end = builder.add(begin, length)
+            end = builder.select(builder.icmp_signed("<", end, depth), end, depth)
+            sums = emit.loop(begin, end, [emit.zero] * len(places), products)
+            for total, one in zip(sums, places, strict=True):
+                emit.store(builder.fadd(emit.load(one, mask), total), one, mask)
         return context.get_dummy_value()
 
     return tile
