@@ -54,6 +54,8 @@ class Adjacency:
         self.order_settled = False
         #: What certificates last found of it: see ``certificate.bounds.Sweeper.of``.
         self.shrinking: Any = None
+        #: The last proof that ended a solve on it: see ``certificate.remembered``.
+        self.proven: Any = None
 
     @classmethod
     def from_edge_index(

@@ -16,6 +16,7 @@ from ignn_solver.certificate.rounding import (
     upper_norms,
 )
 from ignn_solver.certificate.search import Case
+from ignn_solver.kernels import products
 
 
 def test_gamma_is_the_textbook_constant():
@@ -44,8 +45,15 @@ def test_a_computed_evaluation_is_within_its_allowance(activation, width):
     spread = exact.matmul(row_norms(z)) * (1 + 1e-12)
     double = EquilibriumMap(exact, f.weight.double(), f.bias.double(), f.contraction, activation)
     error = (double(z.double()) - computed).norm(dim=-1)
+    terms = products.roundings(width, z)
     allowed = evaluation_error(
-        f, measured_factor(f), spread, row_norms(f.bias), computed.norm(dim=-1), torch.float32
+        f,
+        measured_factor(f),
+        spread,
+        row_norms(f.bias),
+        computed.norm(dim=-1),
+        torch.float32,
+        terms,
     )
     assert bool((error <= allowed).all())
     assert float(error.max()) > 0

@@ -13,8 +13,9 @@ def test_only_the_certificate_that_is_made_by_default_is_shown():
 
 def test_what_stopping_at_a_proof_saves_and_costs():
     stop = {"dataset": "acm", "reached": 0.991, "evals": 14, "evals_at_1e-4": 21}
-    lines = measured.proven_stop({"stopping": [{**stop, "checking_over_solve": 0.31}]}).splitlines()
-    assert lines[2:] == ["| acm | 99.1% | 14 | 21 | 31% |"]
+    checks = {"checking_over_solve": 0.031, "first_checking_over_solve": 0.1}
+    lines = measured.proven_stop({"stopping": [{**stop, **checks}]}).splitlines()
+    assert lines[2:] == ["| acm | 99.1% | 14 | 21 | 3.1% | 10.0% |"]
 
 
 def test_growth_of_time_and_memory_side_by_side():

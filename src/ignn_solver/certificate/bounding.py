@@ -11,6 +11,7 @@ from torch import Tensor
 
 from .. import kernels
 from ..equilibrium import EquilibriumMap
+from ..kernels import products
 from . import rounding
 from .bounds import Sweeper
 from .factor import EPSILON, Factor
@@ -34,6 +35,13 @@ class Measured(NamedTuple):
     dtype: torch.dtype
 
 
+def roundings(f: EquilibriumMap, measured: Measured) -> int:
+    """How many roundings each term of a product with W went through at most, where ``measured`` was evaluated."""
+    width = f.bias.shape[1]
+    # Residuals of the states themselves may come from any product: row by row, or of a library.
+    return width if measured.at_value else products.roundings(width, f.bias)
+
+
 def is_fused(f: EquilibriumMap) -> bool:
     """Whether proofs of ``f`` are compiled: for a single graph on the CPU."""
     return f.adjacency.graph is None and kernels.use_compiled(f.bias)
@@ -46,9 +54,9 @@ def bounded(
     measured: Measured,
     sweeps: int,
     enough: float,
-    near: tuple[Tensor, Tensor] | None = None,
+    near: Tensor | None = None,
     proves: bool = True,
-) -> tuple[Tensor, Tensor, int] | None:
+) -> tuple[Tensor, Tensor, Tensor | None, int] | None:
     """How far each node can be from the equilibrium.
 
     Args:
@@ -58,16 +66,17 @@ def bounded(
         measured: What is known of the evaluation.
         sweeps: Products with K to spend at most.
         enough: Stop sweeping when the bounds are about this close, as a share.
-        near: Bounds and what of them is granted to rounding, for states not far away: where to start, if compiled.
+        near: Where to begin, found for states not far away, ``n x 2``; used if compiled.
         proves: Whether bounds are needed, and not mere estimates of them; in torch they are always made.
 
     Returns:
-        The bounds and what of them is granted to rounding, ``n`` each, float64, and the products spent;
-        ``None`` where a norm is not finite.
+        The bounds and what of them is granted to rounding, ``n`` each, float64; where to begin for states not far
+        away; and the products spent. ``None`` where a norm is not finite.
     """
     if not is_fused(f):
         return _in_torch(f, factor, sweeper, measured, sweeps, enough)
-    allowed = _allowance(f.bias.shape[1], measured.dtype, f.bias.dtype, factor, f.activation)
+    width, terms = f.bias.shape[1], roundings(f, measured)
+    allowed = _allowance(width, terms, measured.dtype, f.bias.dtype, factor, f.activation)
     found = kernels.compiled_bounds.bounded(
         sweeper, *measured[:3], allowed, measured.at_value, sweeps, enough, near, proves
     )
@@ -76,14 +85,19 @@ def bounded(
 
 @lru_cache(maxsize=8)
 def _allowance(
-    width: int, dtype: torch.dtype, kind: torch.dtype, factor: Factor, activation: str
+    width: int,
+    terms: int,
+    dtype: torch.dtype,
+    kind: torch.dtype,
+    factor: Factor,
+    activation: str,
 ) -> np.ndarray:
     """What rounding can do where f was computed in ``dtype``, of states of type ``kind``."""
     numbers = (
         *rounding.norm_allowance(width, dtype),
         *rounding.norm_allowance(width, kind),
         rounding.unit_roundoff(dtype),
-        rounding.gamma_of(width + 1, dtype) * factor.absolute,
+        rounding.gamma_of(terms + 1, dtype) * factor.absolute,
         factor.value,
         rounding.activation_error(activation, dtype),
         rounding.underflow(width, dtype),
@@ -98,7 +112,7 @@ def _in_torch(
     measured: Measured,
     sweeps: int,
     enough: float,
-) -> tuple[Tensor, Tensor, int] | None:
+) -> tuple[Tensor, Tensor, None, int] | None:
     width, kind = f.bias.shape[1], f.bias.dtype
     residual = rounding.upper_norms(measured.residual_sq, width, measured.dtype)
     value_norm = rounding.upper_norms(measured.value_sq, width, kind)
@@ -107,11 +121,13 @@ def _in_torch(
     if not bool(torch.isfinite(state_norm + residual).all()):
         return None
     spread = sweeper.product(state_norm) / factor.value
-    error = rounding.evaluation_error(f, factor, spread, bias_norm, value_norm, measured.dtype)
+    error = rounding.evaluation_error(
+        f, factor, spread, bias_norm, value_norm, measured.dtype, roundings(f, measured)
+    )
     bound, spent = sweeper.bound(torch.stack([residual, error], -1), sweeps, enough)
     whole, granted = bound.unbind(-1)
     if not measured.at_value:
         # The value is f(z): one contraction closer than z, and one rounding away from it. As
         # e >= r + K e, no product is needed to bound K e.
         whole = whole * (1 + EPSILON) - residual
-    return (whole + granted) * (1 + 4 * EPSILON), granted, spent
+    return (whole + granted) * (1 + 4 * EPSILON), granted, None, spent

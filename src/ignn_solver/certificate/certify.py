@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -32,6 +31,8 @@ class Certificate:
         sweeps: Products of A with a vector that were spent.
         reason: Why nothing could be proven, in a sentence; ``None`` if the bound is good.
         evaluations: Evaluations of f, in float64, that were spent besides those of the solve.
+        beyond: What sweeps add to the residual and to what is granted of it, about, ``n x 2``: with it the
+            certificate of states not far away takes fewer.
     """
 
     bound: Tensor = field(repr=False)
@@ -41,6 +42,7 @@ class Certificate:
     sweeps: int
     reason: str | None = None
     evaluations: int = 0
+    beyond: Tensor | None = field(default=None, repr=False)
 
     def at(self, share: float) -> Tensor:
         """The bound that these states would have with ``share`` times the residual, ``n``."""
@@ -141,14 +143,13 @@ class Certifier:
             return self._nothing(residual_sq.shape[0])
         dtype = dtype or self.f.bias.dtype
         measured = Measured(residual_sq, value_sq, self._bias_sq, at_value, dtype)
-        # What is not finite at one node is so at all of them.
-        known = near is not None and math.isfinite(near.bound[0])
-        start = (near.bound, near.rounding) if near is not None and known else None
+        start = None if near is None else near.beyond
         found = bounded(self.f, self.factor, self.sweeper, measured, sweeps, enough, start, proves)
         if found is None:
             return self._nothing(residual_sq.shape[0], finite=False)
-        bound, granted, spent = found
-        return Certificate(bound, granted, self.factor.norm, self.factor.value, spent)
+        bound, granted, beyond, spent = found
+        factor = self.factor
+        return Certificate(bound, granted, factor.norm, factor.value, spent, beyond=beyond)
 
     def _nothing(self, rows: int, finite: bool = True) -> Certificate:
         unknown = torch.full((rows,), torch.inf, dtype=torch.float64, device=self.f.bias.device)

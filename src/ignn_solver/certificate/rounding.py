@@ -2,10 +2,12 @@ r"""What rounding can do to one evaluation of f, so that a proof holds for the n
 
 A sum of k products computed in floating point, in whatever order, fused or not, is off by at most
 :math:`\gamma_k = k u / (1 - k u)` times the sum of the absolute values (Higham, *Accuracy and
-Stability of Numerical Algorithms*, section 3.1), with u half the machine epsilon. A row of
+Stability of Numerical Algorithms*, section 3.1), with u half the machine epsilon. A sum of sums rounds less:
+k counts the roundings that a single term goes through. A row of
 :math:`A (Z W) + b` has two such sums, one after the other: over the d channels, where absolute values make
 W as large as :math:`|W|`, and over the m entries of the row. What the first does wrong the second passes
-on, so with :math:`\omega = \gamma_{d + 1} \||W|\|`
+on, so with :math:`\omega = \gamma_{t + 1} \||W|\|`, where t is d, or :math:`32 + d / 32` for the compiled kernels,
+which sum up 32 channels at a time,
 
 .. math::
     \|\hat y_i - f(Z)_i\| \le \big(\omega + \gamma_{m + 3} (\|W\| + \omega)\big) \sum_j A_{ij} \|z_j\|
@@ -82,6 +84,7 @@ def evaluation_error(
     bias_norm: Tensor,
     value_norm: Tensor,
     dtype: torch.dtype,
+    terms: int,
 ) -> Tensor:
     """How far a computed row of f(z) can be from the exact one, ``n``.
 
@@ -92,10 +95,11 @@ def evaluation_error(
         bias_norm: Upper bounds on the row norms of b, ``n``.
         value_norm: Upper bounds on the row norms of f(z), ``n``.
         dtype: The type in which f was computed.
+        terms: How many roundings each term of a product with W went through, at most.
     """
     width = f.bias.shape[1]
     entries = f.adjacency.matrix.rowptr.diff()
-    projected = gamma_of(width + 1, dtype) * factor.absolute
+    projected = gamma_of(terms + 1, dtype) * factor.absolute
     gathered = gamma(entries + 3, dtype)
     error = (projected + gathered * (factor.value + projected)) * spread + gathered * bias_norm
     error += activation_error(f.activation, dtype) * value_norm

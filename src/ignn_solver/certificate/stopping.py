@@ -42,8 +42,8 @@ class CertifiedStop:
     bounds are guessed and compared with the margins, which says how much further the residual has to fall: that
     is the next target, at which the proof is tried. It starts from the guess, and margins are computed anew only
     if the old ones do not speak clearly against it. If it fails it says by how much, which gives the next target.
-    So a guess and a proof are usual. Where the allowance for rounding stands in the way, f is evaluated in float64
-    for the proof.
+    So a guess and a proof are usual; a proof alone where a solve like it has been proven before. Where the
+    allowance for rounding stands in the way, f is evaluated in float64 for the proof.
 
     Args:
         certifier: Makes the certificates of the map being solved.
@@ -56,7 +56,9 @@ class CertifiedStop:
         checks: How many proofs were tried.
         certificate: The certificate of the last of them.
         margins: The margins, for the nodes that matter, that it was compared with last.
+        matter: How many nodes matter.
         reached: Whether it proved enough.
+        reached_at: A relative residual just above the one at which it did.
     """
 
     keeps_no_value = True
@@ -83,7 +85,7 @@ class CertifiedStop:
         self._guess: Certificate | None = None
         self._turned: tuple[Order, Certifier, Tensor | None] | None = None
         self._unproven = 0
-        self._matter = certifier.f.adjacency.num_nodes if nodes is None else len(nodes)
+        self.matter = certifier.f.adjacency.num_nodes if nodes is None else len(nodes)
         self._step = 1
         self._exactly = False
         self._before: tuple[int, float] = (0, 1.0)
@@ -102,11 +104,28 @@ class CertifiedStop:
         self._look(evaluation, relative)
         return self.reached
 
+    @property
+    def reached_at(self) -> float:
+        """A relative residual just above the one of the last look: half an evaluation before it."""
+        return self._before[1] / math.sqrt(self._pace)
+
+    def expect(self, residual: float, certificate: Certificate) -> None:
+        """Try a proof as soon as the relative residual is this low, without a guess: one like it succeeded there.
+
+        Args:
+            residual: The relative residual.
+            certificate: That proof, of states of as many nodes.
+        """
+        self.looks_from, self._guess = residual, certificate
+        self._exactly = certificate.evaluations > 0
+
     def turn(self, order: Order, f: EquilibriumMap) -> None:
         """Look at a solve of ``f``: the map of the certifier, with the nodes in another order."""
         self._turned = (order, self.certifier, self.nodes)
         self.certifier = Certifier(f)
         self.nodes = None if self.nodes is None else order.places[self.nodes]
+        if self._guess is not None:
+            self._guess = _in_order(self._guess, order.nodes)
 
     def turn_back(self) -> None:
         """Put what was found into the order that the nodes had."""
@@ -114,16 +133,13 @@ class CertifiedStop:
         order, self.certifier, self.nodes = self._turned
         self._turned = self._guess = None
         if self.certificate is not None:
-            bound, rounding = self.certificate.bound, self.certificate.rounding
-            self.certificate = replace(
-                self.certificate, bound=bound[order.places], rounding=rounding[order.places]
-            )
+            self.certificate = _in_order(self.certificate, order.places)
         if self.margins is not None and self.nodes is None:
             self.margins = Margins(*(found[order.places] for found in self.margins))
 
     def _look(self, evaluation: Evaluation, relative: float) -> None:
         if self._guess is None:
-            self._step = max(1, self._matter // _ENOUGH_FOR_A_GUESS)
+            self._step = max(1, self.matter // _ENOUGH_FOR_A_GUESS)
             self._guess = self.certifier.guess(evaluation)
             self.margins = self._margins(evaluation)
             self._unproven = self._count(self._guess)
@@ -133,12 +149,15 @@ class CertifiedStop:
         self._prove(evaluation, relative)
 
     def _prove(self, evaluation: Evaluation, relative: float) -> None:
-        exactly = self._exactly
+        exactly, guessed = self._exactly, self.margins is not None
+        if not guessed:
+            self.margins = self._margins(evaluation)
         found = self._certified(evaluation, self._enough())
         if self._plausible():
-            self._step = 1
-            self.margins = self._margins(evaluation)
-            self._unproven = self._count(found)
+            if guessed:
+                self._step = 1
+                self.margins = self._margins(evaluation)
+                self._unproven = self._count(found)
             if not self._proven() and self._plausible() and not exactly:
                 # A close miss: a tighter bound costs less than another evaluation.
                 found = self._certified(evaluation, self._enough() / 4)
@@ -180,7 +199,7 @@ class CertifiedStop:
 
     def _allowed(self) -> int:
         """How many nodes may stay unproven."""
-        nodes = math.ceil(self._matter / self._step)
+        nodes = math.ceil(self.matter / self._step)
         return nodes - math.ceil(self.fraction * nodes)
 
     def _plan(self, found: Certificate, relative: float) -> None:
@@ -215,6 +234,12 @@ class CertifiedStop:
 def is_certified(found: Margins, bound: Tensor) -> Tensor:
     """Whether each class is proven: the margin exceeds the bound."""
     return found.margin > bound
+
+
+def _in_order(found: Certificate, nodes: Tensor) -> Certificate:
+    """The certificate with its nodes in another order."""
+    beyond = None if found.beyond is None else found.beyond[nodes]
+    return replace(found, bound=found.bound[nodes], rounding=found.rounding[nodes], beyond=beyond)
 
 
 def _relative_residual(evaluation: Evaluation) -> float:

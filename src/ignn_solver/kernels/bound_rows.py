@@ -77,18 +77,16 @@ def shares(source, shrunk, near, pieces, factor, share):  # type: ignore[no-unty
     """Factors that make the first estimate of each piece exact along v, where sweeps are slowest."""
     share[:] = 0
     size = np.zeros_like(share)
-    known = near[0].shape[0] > 0
+    known = near.shape[0] > 0
     for i in range(shrunk.shape[0]):
         piece, weight = pieces[i], shrunk[i]
         share[piece, 0] += source[i, 0] * weight
         share[piece, 1] += source[i, 1] * weight
-        size[piece, 0] += (near[0][i] - near[1][i] if known else weight) * weight
-        size[piece, 1] += (near[1][i] if known else weight) * weight
+        size[piece, 0] += (near[i, 0] if known else weight) * weight
+        size[piece, 1] += (near[i, 1] if known else weight) * weight
     for piece in range(share.shape[0]):
         for c in range(2):
-            # What was granted holds the source itself.
-            rest = 1.0 if known and c == 1 else factor
-            share[piece, c] *= rest / (1 - factor) / max(size[piece, c], _TINY)
+            share[piece, c] *= factor / (1 - factor) / max(size[piece, c], _TINY)
 
 
 @numba.njit(**CHECKED)
@@ -102,12 +100,11 @@ def start(  # type: ignore[no-untyped-def]
         piece = pieces[i]
         small[i, 0], small[i, 1] = source[i, 0] * unit, source[i, 1] * unit_error
         even[i, 0], even[i, 1] = even_share * shrunk[i], even_share_error * shrunk[i]
-        if near[0].shape[0] > 0:
-            estimate = source[i, 0] + share[piece, 0] * (near[0][i] - near[1][i])
-            estimate_error = share[piece, 1] * near[1][i]
-        else:
-            estimate = source[i, 0] + share[piece, 0] * shrunk[i]
-            estimate_error = source[i, 1] + share[piece, 1] * shrunk[i]
+        known = near.shape[0] > 0
+        beyond = near[i, 0] if known else shrunk[i]
+        beyond_error = near[i, 1] if known else shrunk[i]
+        estimate = source[i, 0] + share[piece, 0] * beyond
+        estimate_error = source[i, 1] + share[piece, 1] * beyond_error
         current[i, 0], current[i, 1] = estimate * unit, estimate_error * unit_error
         previous[i, 0], previous[i, 1] = current[i, 0], current[i, 1]
 

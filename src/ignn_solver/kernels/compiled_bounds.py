@@ -30,7 +30,7 @@ _WIDE, _NARROW = Scratch(), Scratch()
 _SINGLE = torch.empty(0, dtype=torch.float32)
 #: Sweep once more for every time that the first sweep changes a guess by this share.
 _HARDLY = 0.0125
-_NOWHERE = np.empty(0)
+_NOWHERE = np.empty((0, 2))
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -63,9 +63,9 @@ def few_threads(entries: int) -> None:
 def _bounded(  # type: ignore[no-untyped-def]
     rowptr, col, value, splits, visits, residual_sq, value_sq, bias_sq, allowed, shrunk, factor, rate,
     theta, slack, symmetric, at_value, sweeps, first_look, growth, near, pieces, num_pieces, wide,
-    narrow, proves, bound, granted,
+    narrow, proves, bound, granted, beyond,
 ):  # fmt: skip
-    """Fill ``bound`` and ``granted``, by mere estimates unless it ``proves``; the products spent.
+    """Fill ``bound`` and ``granted``, by mere estimates unless it ``proves``, and ``beyond``; the products spent.
 
     That is 0 where a norm is not finite.
     """
@@ -120,6 +120,7 @@ def _bounded(  # type: ignore[no-untyped-def]
         first, second = scale[0] * current[i, 0], scale[1] * current[i, 1]
         estimate[i, 0] = 0.0 if first < 0 else first
         estimate[i, 1] = 0.0 if second < 0 else second
+        beyond[i, 0], beyond[i, 1] = estimate[i, 0] - source[i, 0], estimate[i, 1] - source[i, 1]
     if not proves:
         for i in range(count):
             granted[i] = estimate[i, 1]
@@ -141,10 +142,10 @@ def bounded(
     at_value: bool,
     sweeps: int,
     enough: float,
-    near: tuple[Tensor, Tensor] | None = None,
+    near: Tensor | None = None,
     proves: bool = True,
-) -> tuple[Tensor, Tensor, int]:
-    """The bounds of ``Certifier`` and what of them is granted to rounding, both ``n``, and the sweeps spent.
+) -> tuple[Tensor, Tensor, Tensor, int]:
+    """The bounds of ``Certifier``, what of them is granted to rounding, where to begin nearby, and the sweeps.
 
     Args:
         sweeper: The operator K, with a vector that it shrinks.
@@ -155,26 +156,26 @@ def bounded(
         at_value: Whether the residual is that of the states themselves, and not of the z they are f of.
         sweeps: Products with K to spend at most.
         enough: Stop sweeping when the bounds are about this close, as a share.
-        near: Bounds of states not far away and what of them was granted, ``n`` each: where to start.
+        near: Where to begin, from states not far away: the third of what was returned for them, ``n x 2``.
         proves: Whether to turn what the sweeps give, which are mere estimates, into bounds.
 
     Returns:
-        No sweeps were spent where a norm is not finite; then the bounds are not filled.
+        No sweeps were spent where a norm is not finite; then nothing is filled.
     """
     matrix, layout = sweeper.adjacency.matrix, sweeper.layout
     assert layout is not None
     few_threads(matrix.num_entries)
     bound = torch.empty(matrix.shape[0], dtype=torch.float64)
-    granted = torch.empty_like(bound)
+    granted, beyond = torch.empty_like(bound), bound.new_empty(matrix.shape[0], 2)
     shape = (matrix.shape[0], 2)
     wide, narrow = _WIDE.like(bound, (2, *shape)), _NARROW.like(_SINGLE, (5, *shape))
-    start = (_NOWHERE, _NOWHERE) if near is None else (near[0].numpy(), near[1].numpy())
+    start = _NOWHERE if near is None else near.numpy()
     first_look = sweeper.first_look if near is None and proves else 1
     spent = _bounded(
         *layout.rows, matrix.splits, layout.visits, residual_sq.numpy(), value_sq.numpy(), bias_sq.numpy(),
         allowed, sweeper.shrunk.view(-1).numpy(), sweeper.factor, sweeper.rate,
         float(sweeper.theta), sweeper.slack, sweeper.adjacency.symmetric, at_value, sweeps,
         first_look, enough / 2, start, layout.pieces, layout.num_pieces, wide.numpy(),
-        narrow.numpy(), proves, bound.numpy(), granted.numpy(),
+        narrow.numpy(), proves, bound.numpy(), granted.numpy(), beyond.numpy(),
     )  # fmt: skip
-    return bound, granted, spent
+    return bound, granted, beyond, spent

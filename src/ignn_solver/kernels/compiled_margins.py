@@ -17,7 +17,7 @@ from .tiles import BLOCK, multiply, pack
 from .vectors import VECTOR_BYTES
 
 #: Rows that a thread takes at once.
-_PART = 8 * BLOCK
+_PART = 4 * BLOCK
 #: The largest share of a margin that one unit of a gap may give; 1 over anything smaller overflows.
 _MOST = 1e300
 #: What rounding can add to a product with a quotient that was rounded itself, and a little more.
@@ -136,7 +136,7 @@ def margins(
         intercept: See ``slope``.
         keep: What is kept of a margin after its own rounding.
     """
-    few_threads(value.numel() // 8)
+    few_threads(value.numel() // 2)
     rows = value.shape[0]
     scores = value.new_empty(rows, head.closeness.shape[0])
     classes = torch.empty(rows, dtype=torch.int64)

@@ -70,11 +70,13 @@ def proven_stop(content: Row) -> str:
             f"{row['reached']:.1%}",
             f"{row['evals']}",
             f"{row['evals_at_1e-4']}",
-            f"{row['checking_over_solve']:.0%}",
+            f"{row['checking_over_solve']:.1%}",
+            f"{row['first_checking_over_solve']:.1%}",
         ]
         for row in content["stopping"]
     ]
-    header = ["dataset", "proven", "evaluations", "to residual 1e-4", "checks, share of the solve"]
+    checks = ["checks, share of the solve", "the first time"]
+    header = ["dataset", "proven", "evaluations", "to residual 1e-4", *checks]
     return markdown(header, body)
 
 
