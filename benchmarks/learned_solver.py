@@ -23,7 +23,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from learned_problems import GRAPH_SETS, graph_model, node_model, perturbed, recipe_of
+from learned_problems import (
+    GRAPH_SETS,
+    graph_model,
+    node_model,
+    perturbed,
+    recipe_of,
+    train_graphs,
+)
 
 import ignn_solver as ig
 from ignn_solver.equilibrium import EquilibriumMap
@@ -146,9 +153,14 @@ def larger_graph(seed: int) -> Rows:
 def cost(cell: Mapping[str, Any]) -> Rows:
     """Seconds of a whole training by the recipe, and of the fits after it, in one process."""
     name, seed = cell["dataset"], cell["seed"]
-    row, model, data = train(name, seed, None)
+    if name in GRAPH_SETS:
+        trained, model, data = train_graphs(name, seed)
+    else:
+        row, model, data = train(name, seed, None)
+        trained = row["seconds"]
     rows = []
-    for preset in LEARNED:
+    # What the paper's solver costs is plain from the small graphs.
+    for preset in LEARNED if name in NODE_SETS else LEARNED[1:]:
         solver = ig.fit_solver(model, data, preset, seed=seed, **options_of(preset, name))
         seconds = solver.details["seconds"]
         rows.append(
@@ -157,8 +169,8 @@ def cost(cell: Mapping[str, Any]) -> Rows:
                 "seed": seed,
                 "solver": preset,
                 "seconds": seconds,
-                "training_seconds": row["seconds"],
-                "share_of_training": seconds / row["seconds"],
+                "training_seconds": trained,
+                "share_of_training": seconds / trained,
                 "parameters": solver.num_parameters,
                 "model_parameters": model.num_parameters,
                 "share_of_parameters": solver.num_parameters / model.num_parameters,
@@ -257,7 +269,7 @@ def ablation(cell: Mapping[str, Any]) -> Rows:
 PARTS: dict[str, tuple[Callable[[Mapping[str, Any]], Rows], tuple[str, ...]]] = {
     "evaluations": (evaluations, NODE_SETS + GRAPH_SETS + AT_RECIPE),
     "transfer": (transfer, (*NODE_SETS, "blocks")),
-    "cost": (cost, NODE_SETS),
+    "cost": (cost, NODE_SETS + GRAPH_SETS),
     "alternating": (alternating, NODE_SETS),
     "ablation": (ablation, NODE_SETS[:1]),
 }
