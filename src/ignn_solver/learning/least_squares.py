@@ -25,13 +25,25 @@ def few_rows(rows: Tensor) -> Tensor:
     return rows[:: -(-len(rows) // _FEW_ROWS)]
 
 
+def taken(x: Tensor, rows: Tensor) -> Tensor:
+    """Those rows of ``x``, which are ascending; x itself if they are all."""
+    return x if len(rows) == len(x) else x[rows]
+
+
 def gram(left: Tensor, right: Tensor) -> Tensor:
     """``left^T right`` summed in float64 over chunks of rows."""
     total = torch.zeros(left.shape[1], right.shape[1], dtype=torch.float64, device=left.device)
     for begin in range(0, left.shape[0], _CHUNK):
         part = slice(begin, begin + _CHUNK)
-        total += (left[part].T @ right[part]).double()
+        total += _product(left[part], right[part]).double()
     return total
+
+
+def _product(left: Tensor, right: Tensor) -> Tensor:
+    if left.device.type != "cpu":
+        return left.T @ right
+    # The library behind numpy makes but half of a product that is symmetric, and is faster on many processors.
+    return torch.from_numpy(left.numpy().T @ right.numpy())
 
 
 class LeastSquares:

@@ -16,7 +16,7 @@ from ..solvers.learned import Learned
 from ..solvers.narrow import NarrowMap
 from ..sweeping import SweepMap
 from .costs import Costs
-from .least_squares import LeastSquares, sampled_rows
+from .least_squares import LeastSquares, sampled_rows, taken
 from .narrow import NarrowFit, NarrowStart
 from .polynomials import fit_polynomials
 
@@ -94,6 +94,8 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
         for rank, plain in tried:
             steps = _Steps(base, solution, rows, found.states, rank, options.ridge, plain)
             solve = _Solve(f, found, steps, options.tol)
+            if chosen is not None and solve.will_cost(chosen) >= chosen.score():
+                continue
             # What will be worse than the best so far is not followed to its end.
             while steps.goes_on(options) and (chosen is None or solve.score() < chosen.score()):
                 steps.advance()
@@ -149,10 +151,12 @@ class _Steps:
         plain_to: float,
     ) -> None:
         self.f, self.rows, self.rank, self.ridge = f, rows, rank, ridge
-        self._plain_to = plain_to
+        self.plain_to = plain_to
         self.plain = 0
-        self._target = solution[rows]
+        self._target = taken(solution, rows)
         self._z = self._previous = start
+        self._image: Tensor | None = None
+        self._relative = math.inf
         self.residuals: list[float] = []
         self.lefts: list[Tensor] = []
         self.rights: list[Tensor] = []
@@ -165,18 +169,24 @@ class _Steps:
         """Whether no point was evaluated, or the last one misses the tolerance."""
         return not self.residuals or self.residuals[-1] > options.tol
 
+    def residual(self) -> float:
+        """The relative residual at the point that was reached."""
+        if self._image is None:
+            self._image, residual_sq, value_sq = self.f.evaluate(self._z)
+            self._relative = float((residual_sq.sum() / value_sq.sum()).sqrt())
+        return self._relative
+
     def advance(self) -> None:
         """Fit one more step, and take it."""
         z, previous, rows = self._z, self._previous, self.rows
-        evaluation = self.f.evaluate(z)
-        fz = evaluation.value
-        relative = (evaluation.residual_sq.sum() / evaluation.value_sq.sum()).sqrt()
-        self.residuals.append(float(relative))
-        if not self.lefts[self.plain :] and 0 < self._plain_to < self.residuals[-1]:
+        self.residuals.append(self.residual())
+        assert self._image is not None
+        fz, self._image = self._image, None
+        if not self.lefts[self.plain :] and 0 < self.plain_to < self.residuals[-1]:
             self._stay_plain(fz)
             return
-        image, point = fz[rows], z[rows]
-        regressors = torch.cat([image - point, point - previous[rows]], 1)
+        image, point = taken(fz, rows), taken(z, rows)
+        regressors = torch.cat([image - point, point - taken(previous, rows)], 1)
         fit = LeastSquares(regressors, self.ridge)
         left, right = fit.factors(fit.fit(self._target - image), self.rank)
         self.lefts.append(left)
@@ -214,6 +224,12 @@ def _candidates(width: int, options: MomentumOptions) -> list[tuple[int, int]]:
     return [*narrow, (width, 0)]
 
 
+def _steps_left(residuals: list[float], now: float, tol: float) -> int:
+    """Steps from a residual to the tolerance, at the pace of the last two; later ones are slower."""
+    pace = min(math.sqrt(residuals[-1] / residuals[-3]), _SLOWEST)
+    return math.ceil(math.log(tol / now) / math.log(pace))
+
+
 class _Solve:
     """A solve that is being fitted: what it costs, or will cost at least."""
 
@@ -227,9 +243,25 @@ class _Solve:
         """Its cost times its evaluations: one that is saved is saved on every machine, costs are of a few."""
         count, residuals = len(self.steps.lefts), self.steps.residuals
         if count >= 3 and residuals[-1] > self._tol:
-            # To its end at the pace of the last two steps; later ones are slower.
-            pace = min(math.sqrt(residuals[-1] / residuals[-3]), _SLOWEST)
-            count += math.ceil(math.log(self._tol / residuals[-1]) / math.log(pace))
+            count += _steps_left(residuals, residuals[-1], self._tol)
+        return self._score(count)
+
+    def will_cost(self, other: _Solve) -> float:
+        """About what its score will be, if each step lowers its residual as much as it did in another solve.
+
+        That is so where rank and map are the same, and only the start is not; else nothing is known.
+        """
+        steps, known = self.steps, other.steps.residuals
+        alike = steps.rank == other.steps.rank and not steps.plain_to and not other.steps.plain
+        if not alike or len(known) < 3:
+            return 0.0
+        share = steps.residual() / known[0]
+        reached = [number for number, one in enumerate(known) if share * one <= self._tol]
+        if reached:
+            return self._score(reached[0] + 1)
+        return self._score(len(known) + _steps_left(known, share * known[-1], self._tol))
+
+    def _score(self, count: int) -> float:
         costs, narrow = self._costs, len(self.found.steps)
         mixed = max(count - self.steps.plain, 0)
         cost = costs.begin + count * costs.plain + mixed * costs.mixing + narrow * costs.narrow

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..equilibrium import EquilibriumMap
 from ..solvers.narrow import NarrowMap, stepped
-from .least_squares import LeastSquares, gram, leading_directions
+from .least_squares import LeastSquares, gram, leading_directions, taken
 
 #: A narrow step that leaves more than this share of the error is not worth its cost.
 _WORTH = 0.9
@@ -49,11 +49,13 @@ class NarrowFit:
 
     def __init__(self, f: EquilibriumMap, solution: Tensor, rows: Tensor, ridge: float) -> None:
         self.f, self.rows, self.ridge = f, rows, ridge
-        self._wanted = solution[rows]
-        self._received = f.adjacency.matmul(solution @ f.weight)[rows]
+        self._wanted = taken(solution, rows)
+        self._received = taken(f.adjacency.matmul(solution @ f.weight), rows)
         normal = gram(self._received, self._received)
         self._directions = leading_directions(normal, normal.shape[0]).to(solution.dtype)
-        self._start = LeastSquares(torch.cat([f.start()[rows], f.bias[rows]], 1), ridge)
+        self._start = LeastSquares(
+            torch.cat([taken(f.start(), rows), taken(f.bias, rows)], 1), ridge
+        )
 
     def fit(self, narrow: int, most: int) -> NarrowStart:
         """Fit the start S and, step after step, the matrix that comes closest.
@@ -71,8 +73,8 @@ class NarrowFit:
         states, error = self._judged(stand_in, t)
         for _ in range(most if narrow else 0):
             image = stand_in.image(t)
-            here, point = image[rows], t[rows]
-            last = torch.zeros_like(point) if previous is None else point - previous[rows]
+            here, point = taken(image, rows), taken(t, rows)
+            last = torch.zeros_like(point) if previous is None else point - taken(previous, rows)
             regressors = torch.cat([here - point, last], 1)
             matrix = LeastSquares(regressors, self.ridge).fit(target - here)
             proposed = stepped(t, image, previous, matrix)
@@ -88,4 +90,4 @@ class NarrowFit:
     def _judged(self, stand_in: NarrowMap, t: Tensor) -> tuple[Tensor, float]:
         """The states of coordinates, and their distance from the fixed point."""
         states = stand_in.states(t)
-        return states, float(torch.dist(states[self.rows], self._wanted))
+        return states, float(torch.dist(taken(states, self.rows), self._wanted))
