@@ -29,8 +29,8 @@ GRAPH_KAPPA = 0.9
 
 
 def recipe_of(name: str) -> str | None:
-    """Which recipe the models are trained by: the paper's; WordNet, which it does not have, by ours."""
-    return None if name == "wordnet" else "paper"
+    """Which recipe the models are trained by: the paper's; of graphs that it does not have, ours."""
+    return None if name in ("wordnet", "com-amazon") else "paper"
 
 
 def node_model(

@@ -1,7 +1,8 @@
 """How many evaluations the learned solvers save, what they cost, and what they survive.
 
 Parts: ``evaluations`` (to three tolerances), ``transfer`` (changed graph, further training, a larger
-graph), ``cost`` (seconds and parameters of the fit), ``alternating`` (training time), ``ablation``.
+graph), ``cost`` (seconds and parameters of the fit), ``alternating`` (training time), ``memory`` (of the
+fit on a large graph), ``ablation``.
 A part consists of cells, each on disk as soon as it is done under ``runs/learned-solver/cells``; a killed
 run goes on where it stopped. Trained models are kept under ``runs/learned-solver`` too. What all cells of a
 part have found goes to ``results/learned-solver-PART.json``. Examples:
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import resource
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -44,6 +46,7 @@ from ignn_solver.solvers.mixed import MixedAnderson
 RUNS = Path("runs/learned-solver")
 TOLERANCES = (1e-2, 1e-3, 1e-4)
 NODE_SETS = ("citeseer", "acm", "blogcatalog", "flickr")
+LARGE_SETS = ("wordnet", "com-amazon")
 AT_RECIPE = tuple(f"{name}:recipe" for name in GRAPH_SETS)
 CLASSICAL = {"picard": ig.Picard(), "anderson": ig.Anderson(), "broyden": ig.Broyden()}
 LEARNED = ("learned-paper", "learned")
@@ -56,7 +59,7 @@ def paper_options(name: str) -> dict[str, Any]:
         return {"steps": 8, "iterations": 60, "lr": 0.02}
     settings = dict(load_recipe(name).solver)
     settings["steps"] = min(10, settings.get("steps", 10))
-    return {**settings, "iterations": 20 if name == "wordnet" else 60, "lr": 0.02}
+    return {**settings, "iterations": 20 if name in LARGE_SETS else 60, "lr": 0.02}
 
 
 def options_of(preset: str, name: str) -> dict[str, Any]:
@@ -179,6 +182,39 @@ def cost(cell: Mapping[str, Any]) -> Rows:
     return rows
 
 
+def memory(cell: Mapping[str, Any]) -> Rows:
+    """The most memory that this process has held, before a fit and after: run it for one dataset at a time."""
+    name, seed = cell["dataset"], cell["seed"]
+    model, data = node_model(name, seed, RUNS, cell["epochs"])
+    rows = []
+    # The larger one last, as a peak never falls.
+    for preset in reversed(LEARNED):
+        before = peak_gib()
+        solver = ig.fit_solver(model, data, preset, seed=seed, **options_of(preset, name))
+        most = peak_gib()
+        f, _ = equilibrium(model, data)
+        reached = reach(f, solver, 1e-3)
+        rows.append(
+            {
+                "dataset": name,
+                "seed": seed,
+                "solver": preset,
+                "nodes": data.num_nodes,
+                "seconds": solver.details["seconds"],
+                "gib_before": before,
+                "gib": most,
+                **reached,
+            }
+        )
+        del f
+    return rows
+
+
+def peak_gib() -> float:
+    """The most memory that this process has held so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
 def alternating(cell: Mapping[str, Any]) -> Rows:
     ways = (None, "alternating")
     return [train(cell["dataset"], cell["seed"], way)[0] for way in ways]
@@ -271,6 +307,7 @@ PARTS: dict[str, tuple[Callable[[Mapping[str, Any]], Rows], tuple[str, ...]]] = 
     "transfer": (transfer, (*NODE_SETS, "blocks")),
     "cost": (cost, NODE_SETS + GRAPH_SETS),
     "alternating": (alternating, NODE_SETS),
+    "memory": (memory, ("com-amazon",)),
     "ablation": (ablation, NODE_SETS[:1]),
 }
 
@@ -292,7 +329,7 @@ def cells_of(part: str, datasets: list[str], seeds: int, epochs: int | None) -> 
 
 def collected(folder: Path, datasets: tuple[str, ...]) -> Rows:
     """The rows of every finished cell, datasets in their usual order."""
-    known = [*datasets, "wordnet"]
+    known = [*datasets, *LARGE_SETS]
     known.sort(key=lambda name: name.split(":")[0] in GRAPH_SETS)
     found: Rows = []
     for path in sorted(folder.rglob("*.json"), key=lambda path: path.stat().st_mtime):

@@ -45,4 +45,10 @@ def test_training_along_with_a_solver():
     figures = {"val_accuracy": 0.913, "seconds": 12.0, "seconds_per_epoch": 0.12}
     rows = [{"dataset": "acm", "training": "plain", **figures, "evaluations_per_epoch": 9.5}]
     line = learned.alternating({"rows": rows}).splitlines()[2]
-    assert cells(line) == ["acm", "plain", "91.3", "12.0", "120", "9.5"]
+    assert cells(line) == ["acm", "plain", "91.3 ± 0.0", "12.0", "120", "9.5"]
+
+
+def test_how_much_memory_a_fit_takes():
+    row = {"dataset": "acm", "solver": "learned", "nodes": 3025, "seconds": 1.0, "evals": 8}
+    line = learned.memory({"rows": [{**row, "gib_before": 0.5, "gib": 1.25}]}).splitlines()[2]
+    assert cells(line) == ["acm", "learned", "3,025", "1.0", "0.5", "1.2", "8"]

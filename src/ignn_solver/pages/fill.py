@@ -77,6 +77,7 @@ BLOCKS: dict[str, Block] = {
     "evaluations-1e-4": _learned("evaluations", partial(learned.evaluations, tol=1e-4)),
     "transfer": _learned("transfer", learned.transfer),
     "cost": _learned("cost", learned.cost),
+    "fit-memory": _learned("memory", learned.memory),
     "ablation": _learned("ablation", learned.ablation),
     "alternating": _learned("alternating", learned.alternating),
     "speedups": _bench(speed.speedups),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .table import Row, averaged, markdown, ordered, shown, titled
+import statistics
+
+from .table import Row, averaged, markdown, ordered, shown, titled, where
 
 TOLERANCES = (1e-2, 1e-3, 1e-4)
 MISSED = "not reached"
@@ -56,9 +58,25 @@ def cost(content: Row) -> str:
         for solver in ordered(rows, "solver"):
             values = {name: averaged(rows, name, dataset=dataset, solver=solver) for name in forms}
             figures = [shown(values[name], form) for name, form in forms.items()]
-            body.append([titled(dataset), solver, *figures])
+            if values["seconds"] is not None:
+                body.append([titled(dataset), solver, *figures])
     header = ["dataset", "solver", "seconds", "of the training", "parameters", "of the model's"]
     return markdown(header, body)
+
+
+def memory(content: Row) -> str:
+    """The most memory that a process held while it fitted a solver, and what the solver then does."""
+    forms = {"nodes": ",d", "seconds": ".1f", "gib_before": ".1f", "gib": ".1f", "evals": "d"}
+    body = [
+        [
+            titled(row["dataset"]),
+            row["solver"],
+            *(format(row[n], form) for n, form in forms.items()),
+        ]
+        for row in content["rows"]
+    ]
+    header = ["dataset", "solver", "nodes", "seconds", "GiB before", "GiB at most"]
+    return markdown([*header, "evaluations to 1e-3"], body)
 
 
 def ablation(content: Row) -> str:
@@ -79,7 +97,6 @@ def alternating(content: Row) -> str:
     """Validation accuracy, time and evaluations of the two ways to train."""
     rows = content["rows"]
     scales = {
-        "val_accuracy": (100, ".1f"),
         "seconds": (1, ".1f"),
         "seconds_per_epoch": (1000, ".0f"),
         "evaluations_per_epoch": (1, ".1f"),
@@ -87,7 +104,12 @@ def alternating(content: Row) -> str:
     body = []
     for dataset in ordered(rows, "dataset"):
         for training in ordered(rows, "training"):
-            line = [titled(dataset), training]
+            found = where(rows, dataset=dataset, training=training)
+            accuracy = [100 * row["val_accuracy"] for row in found]
+            if not accuracy:
+                continue
+            spread = f"{statistics.mean(accuracy):.1f} ± {statistics.pstdev(accuracy):.1f}"
+            line = [titled(dataset), training, spread]
             for name, (scale, form) in scales.items():
                 value = averaged(rows, name, dataset=dataset, training=training)
                 line.append(shown(None if value is None else scale * value, form))
