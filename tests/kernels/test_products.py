@@ -53,6 +53,22 @@ def test_a_step_is_what_it_says(rows, width, rank, momentum, dtype):
 
 
 @pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize(("rows", "width"), [(1, 1), (300, 7), (20_001, 16), (700, 128)])
+def test_what_a_fit_needs_is_summed_over_all_rows(rows, width, dtype):
+    z, image, previous, target = torch.randn(4, rows, width, dtype=dtype).unbind()
+    regressors = torch.cat([image - z, z - previous], 1).double()
+    expected = regressors.T @ torch.cat([regressors, (target - image).double()], 1)
+    found = products.normal(z, image, previous, target)
+    assert found.dtype == DOUBLE
+    unit = 1e-13 if dtype == DOUBLE else 5e-6
+    assert (found - expected).abs().max() <= unit * expected.abs().max()
+    turned = [one.T.contiguous().T for one in (z, image, previous, target)]
+    again = products.normal(*turned)
+    assert (again - expected).abs().max() <= unit * expected.abs().max()
+
+
+@pytest.mark.usefixtures("backend")
 def test_every_number_is_clamped_and_nan_stays():
     z, image, previous = torch.randn(3, 9000, 64).unbind()
     image[17, 3] = math.nan

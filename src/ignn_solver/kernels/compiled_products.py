@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 from numba import prange
-from torch import Tensor
+from torch import Tensor, from_numpy
 
 from .compiled import _threads
 from .rowwise import CODES, PARALLEL, SERIAL, activate, copy, flat, stored
@@ -101,6 +101,35 @@ def _mix(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(**PARALLEL)
+def _normal(z, image, previous, target, sums):  # type: ignore[no-untyped-def]
+    """Fill ``sums``, one matrix for each part of the rows; the parts do not depend on the number of threads."""
+    parts, regressors = sums.shape[0], sums.shape[1]
+    rows, width = z.shape
+    for part in prange(parts):
+        sums[part] = 0
+        end = (part + 1) * rows // parts
+        for begin in range(part * rows // parts, end, BLOCK):
+            count = min(BLOCK, end - begin)
+            gathered = np.empty((count, 3 * width), z.dtype)
+            for i in range(count):
+                row, here, there = gathered[i], z[begin + i], image[begin + i]
+                before, wanted = previous[begin + i], target[begin + i]
+                momentum, error = row[width:], row[2 * width :]
+                for c in range(width):
+                    row[c] = there[c] - here[c]
+                for c in range(width):
+                    momentum[c] = here[c] - before[c]
+                for c in range(width):
+                    error[c] = wanted[c] - there[c]
+            turned = np.empty((regressors, count), z.dtype)
+            for line in range(0, regressors, _LINE):
+                for i in range(count):
+                    for c in range(line, min(line + _LINE, regressors)):
+                        turned[c, i] = gathered[i, c]
+            multiply(turned, 0, regressors, pack(gathered), sums[part], 0, True)
+
+
+@numba.njit(**PARALLEL)
 def _activated(bias, t, write, out, code):  # type: ignore[no-untyped-def]
     rows = bias.shape[0]
     for block in prange((rows + BLOCK - 1) // BLOCK):
@@ -169,6 +198,10 @@ def _guess(bias, packed, out, code):  # type: ignore[no-untyped-def]
         activate(found, code)
 
 
+#: Columns that are turned at once, and rows at most whose products are summed up in single precision.
+_LINE, _SUMMED = 16, 8192
+
+
 class Packed(NamedTuple):
     """A small matrix as the compiled products read it."""
 
@@ -203,6 +236,18 @@ def mix(
     low, high = (arrays[0].dtype.type(bound) for bound in bounds)
     shape = left.shape[0], right.shape[0]
     _mix(*arrays, left.numbers, right.numbers, shape, out.numpy(), low, high)
+
+
+def normal(z: Tensor, image: Tensor, previous: Tensor, target: Tensor) -> Tensor:
+    """See ``products.normal``."""
+    _threads()
+    rows, width = z.shape
+    arrays = [one.contiguous().numpy() for one in (z, image, previous, target)]
+    # Even, for two threads.
+    parts = 2 * max(1, -(-rows // (2 * _SUMMED)))
+    sums = np.empty((parts, 2 * width, 3 * width), arrays[0].dtype)
+    _normal(*arrays, sums)
+    return from_numpy(sums.sum(0, dtype=np.float64))
 
 
 def combine(

@@ -8,6 +8,9 @@ from torch import Tensor
 from .plain import activate
 
 
+_CHUNK = 16_384
+
+
 def prepare(weight: Tensor, rough: bool) -> Tensor:
     """See ``products.prepare``: here there is nothing to prepare, and nothing is rounded."""
     return weight
@@ -39,6 +42,21 @@ def mix(
     if right.shape[0] > 0:
         regressors, left = regressors @ left, right
     torch.addmm(image, regressors, left, out=out).clamp_(*bounds)
+
+
+def normal(z: Tensor, image: Tensor, previous: Tensor, target: Tensor) -> Tensor:
+    """See ``products.normal``."""
+    regressors = torch.cat([image - z, z - previous], 1)
+    return gram(regressors, torch.cat([regressors, target - image], 1))
+
+
+def gram(left: Tensor, right: Tensor) -> Tensor:
+    """``left^T right``, summed in float64 over chunks of rows."""
+    total = torch.zeros(left.shape[1], right.shape[1], dtype=torch.float64, device=left.device)
+    for begin in range(0, left.shape[0], _CHUNK):
+        part = slice(begin, begin + _CHUNK)
+        total += (left[part].T @ right[part]).double()
+    return total
 
 
 def combine(

@@ -75,6 +75,22 @@ def mix(
     return out
 
 
+def normal(z: Tensor, image: Tensor, previous: Tensor, target: Tensor) -> Tensor:
+    """What fitting a :func:`mix` needs: ``R^T [R, target - image]`` for ``R = [image - z, z - previous]``.
+
+    Args:
+        z: The point, ``n x d``.
+        image: Its image, ``n x d``.
+        previous: The point before, ``n x d``.
+        target: What the mix should be, ``n x d``.
+
+    Returns:
+        ``2d x 3d``, in float64.
+    """
+    found: Tensor = _chosen(z).normal(z, image, previous, target)
+    return found
+
+
 def combine(
     points: tuple[Tensor, Tensor, Tensor, Tensor],
     plain: list[float],

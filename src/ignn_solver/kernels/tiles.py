@@ -155,8 +155,14 @@ def _filled(weight, packed):  # type: ignore[no-untyped-def]
         width = _vectors(columns - begin, lanes) * lanes
         for k in range(depth):
             row = place + k // together * together * width + k % together
-            for c in range(begin, min(begin + width, columns)):
-                packed[row + together * (c - begin)] = stored(weight[k, c], packed)
+            end = min(begin + width, columns)
+            if together == 1:
+                # Numbers that lie side by side are copied as vectors.
+                for c in range(begin, end):
+                    packed[row + c - begin] = stored(weight[k, c], packed)
+            else:
+                for c in range(begin, end):
+                    packed[row + together * (c - begin)] = stored(weight[k, c], packed)
         place += (depth + together - 1) // together * together * width
         begin += width
     return packed

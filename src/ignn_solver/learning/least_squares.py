@@ -7,7 +7,6 @@ from torch import Tensor
 
 #: On larger graphs matrices are fitted on this many rows.
 MAX_ROWS = 65_536
-_CHUNK = 16_384
 #: A fit of a few numbers for all features needs no more rows than this.
 _FEW_ROWS = 256
 
@@ -30,42 +29,24 @@ def taken(x: Tensor, rows: Tensor) -> Tensor:
     return x if len(rows) == len(x) else x[rows]
 
 
-def gram(left: Tensor, right: Tensor) -> Tensor:
-    """``left^T right`` summed in float64 over chunks of rows."""
-    total = torch.zeros(left.shape[1], right.shape[1], dtype=torch.float64, device=left.device)
-    for begin in range(0, left.shape[0], _CHUNK):
-        part = slice(begin, begin + _CHUNK)
-        total += _product(left[part], right[part]).double()
-    return total
-
-
-def _product(left: Tensor, right: Tensor) -> Tensor:
-    if left.device.type != "cpu":
-        return left.T @ right
-    # The library behind numpy makes but half of a product that is symmetric, and is faster on many processors.
-    return torch.from_numpy(left.numpy().T @ right.numpy())
-
-
 class LeastSquares:
-    """Ridge regressions on the same regressors, whose Gram matrix is made once.
+    """Ridge regressions on the same regressors, R.
 
     Args:
-        regressors: ``rows x k``.
+        normal: ``R^T R``, ``k x k``, in float64.
         ridge: Tikhonov term, relative to the mean squared regressor.
     """
 
-    def __init__(self, regressors: Tensor, ridge: float) -> None:
-        self.regressors = regressors
-        self.normal = gram(regressors, regressors)
-        damped = self.normal.clone()
-        scale = self.normal.diagonal().mean().clamp_min(torch.finfo(torch.float64).tiny)
+    def __init__(self, normal: Tensor, ridge: float) -> None:
+        self.normal = normal
+        damped = normal.clone()
+        scale = normal.diagonal().mean().clamp_min(torch.finfo(torch.float64).tiny)
         damped.diagonal().add_(ridge * scale)
         self._factor = torch.linalg.cholesky(damped)
 
-    def fit(self, target: Tensor) -> Tensor:
-        """The solution C of ``regressors @ C = target``; columns that are all zero get zero."""
-        wanted = gram(self.regressors, target)
-        return torch.cholesky_solve(wanted, self._factor).to(target.dtype)
+    def solve(self, wanted: Tensor, dtype: torch.dtype) -> Tensor:
+        """The solution C of ``R C = T``, given ``R^T T``; columns that are all zero get zero."""
+        return torch.cholesky_solve(wanted, self._factor).to(dtype)
 
     def factors(self, matrix: Tensor, rank: int) -> tuple[Tensor, Tensor]:
         """The best factors of a solution, judged by what they do to the regressors; rank 0 for no factors."""

@@ -185,10 +185,11 @@ class _Steps:
         if not self.lefts[self.plain :] and 0 < self.plain_to < self.residuals[-1]:
             self._stay_plain(fz)
             return
-        image, point = taken(fz, rows), taken(z, rows)
-        regressors = torch.cat([image - point, point - taken(previous, rows)], 1)
-        fit = LeastSquares(regressors, self.ridge)
-        left, right = fit.factors(fit.fit(self._target - image), self.rank)
+        known = (taken(one, rows) for one in (z, fz, previous))
+        normal = products.normal(*known, self._target)
+        fit = LeastSquares(normal[:, : len(normal)], self.ridge)
+        matrix = fit.solve(normal[:, len(normal) :], z.dtype)
+        left, right = fit.factors(matrix, self.rank)
         self.lefts.append(left)
         self.rights.append(right)
         ready, bounds = (products.prepare(left), products.prepare(right)), self.f.value_range
@@ -225,8 +226,9 @@ def _candidates(width: int, options: MomentumOptions) -> list[tuple[int, int]]:
 
 
 def _steps_left(residuals: list[float], now: float, tol: float) -> int:
-    """Steps from a residual to the tolerance, at the pace of the last two; later ones are slower."""
-    pace = min(math.sqrt(residuals[-1] / residuals[-3]), _SLOWEST)
+    """Steps from a residual to the tolerance, at the pace of the last two at most; later ones are slower."""
+    last = residuals[-3:]
+    pace = min((last[-1] / last[0]) ** (1 / (len(last) - 1)), _SLOWEST)
     return math.ceil(math.log(tol / now) / math.log(pace))
 
 
@@ -242,7 +244,7 @@ class _Solve:
     def score(self) -> float:
         """Its cost times its evaluations: one that is saved is saved on every machine, costs are of a few."""
         count, residuals = len(self.steps.lefts), self.steps.residuals
-        if count >= 3 and residuals[-1] > self._tol:
+        if len(residuals) >= 2 and residuals[-1] > self._tol:
             count += _steps_left(residuals, residuals[-1], self._tol)
         return self._score(count)
 
@@ -253,7 +255,7 @@ class _Solve:
         """
         steps, known = self.steps, other.steps.residuals
         alike = steps.rank == other.steps.rank and not steps.plain_to and not other.steps.plain
-        if not alike or len(known) < 3:
+        if not alike or len(known) < 2:
             return 0.0
         share = steps.residual() / known[0]
         reached = [number for number, one in enumerate(known) if share * one <= self._tol]

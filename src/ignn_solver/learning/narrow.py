@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from ..equilibrium import EquilibriumMap
+from ..kernels import products
+from ..kernels.plain_products import gram
 from ..solvers.narrow import NarrowMap, stepped
-from .least_squares import LeastSquares, gram, leading_directions, taken
+from .least_squares import LeastSquares, leading_directions, taken
 
 #: A narrow step that leaves more than this share of the error is not worth its cost.
 _WORTH = 0.9
@@ -53,9 +55,8 @@ class NarrowFit:
         self._received = taken(f.adjacency.matmul(solution @ f.weight), rows)
         normal = gram(self._received, self._received)
         self._directions = leading_directions(normal, normal.shape[0]).to(solution.dtype)
-        self._start = LeastSquares(
-            torch.cat([taken(f.start(), rows), taken(f.bias, rows)], 1), ridge
-        )
+        self._given = torch.cat([taken(f.start(), rows), taken(f.bias, rows)], 1)
+        self._start = LeastSquares(gram(self._given, self._given), ridge)
 
     def fit(self, narrow: int, most: int) -> NarrowStart:
         """Fit the start S and, step after step, the matrix that comes closest.
@@ -67,16 +68,16 @@ class NarrowFit:
         rows = self.rows
         basis = self._directions[:, self._directions.shape[1] - narrow :].contiguous()
         target = self._received @ basis
-        start = self._start.fit(target)
+        start = self._start.solve(gram(self._given, target), target.dtype)
         stand_in = NarrowMap(self.f, basis)
         t, previous, matrices = stand_in.first(start), None, []
         states, error = self._judged(stand_in, t)
         for _ in range(most if narrow else 0):
             image = stand_in.image(t)
-            here, point = taken(image, rows), taken(t, rows)
-            last = torch.zeros_like(point) if previous is None else point - taken(previous, rows)
-            regressors = torch.cat([here - point, last], 1)
-            matrix = LeastSquares(regressors, self.ridge).fit(target - here)
+            before = t if previous is None else previous
+            normal = products.normal(*(taken(one, rows) for one in (t, image, before)), target)
+            fit = LeastSquares(normal[:, : 2 * narrow], self.ridge)
+            matrix = fit.solve(normal[:, 2 * narrow :], target.dtype)
             proposed = stepped(t, image, previous, matrix)
             closer, now = self._judged(stand_in, proposed)
             if not now < _WORTH * error:
