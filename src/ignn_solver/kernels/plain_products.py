@@ -7,7 +7,6 @@ from torch import Tensor
 
 from .plain import activate
 
-
 _CHUNK = 16_384
 
 

@@ -185,8 +185,8 @@ class _Steps:
         if not self.lefts[self.plain :] and 0 < self.plain_to < self.residuals[-1]:
             self._stay_plain(fz)
             return
-        known = (taken(one, rows) for one in (z, fz, previous))
-        normal = products.normal(*known, self._target)
+        points = taken(z, rows), taken(fz, rows), taken(previous, rows)
+        normal = products.normal(*points, self._target)
         fit = LeastSquares(normal[:, : len(normal)], self.ridge)
         matrix = fit.solve(normal[:, len(normal) :], z.dtype)
         left, right = fit.factors(matrix, self.rank)

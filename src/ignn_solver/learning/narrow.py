@@ -75,7 +75,8 @@ class NarrowFit:
         for _ in range(most if narrow else 0):
             image = stand_in.image(t)
             before = t if previous is None else previous
-            normal = products.normal(*(taken(one, rows) for one in (t, image, before)), target)
+            points = taken(t, rows), taken(image, rows), taken(before, rows)
+            normal = products.normal(*points, target)
             fit = LeastSquares(normal[:, : 2 * narrow], self.ridge)
             matrix = fit.solve(normal[:, 2 * narrow :], target.dtype)
             proposed = stepped(t, image, previous, matrix)
