@@ -15,7 +15,15 @@ class Sweep:
 
     A sweep costs one evaluation and forgets the start sooner than a plain step: about half as many are
     needed on dense graphs. It converges wherever plain iteration does, and keeps no history.
+
+    Args:
+        rest: Let rows rest once most of them have a residual below their even share of the tolerance: the others
+            are then evaluated alone, as after a change (``ignn_solver.updates``), and wake those that they
+            disturb. It pays where a part of the graph converges long after the rest. The graphs of a batch do not
+            rest: none may depend on its mates.
     """
+
+    rest: bool = False
 
     safeguard = False
     base = "sweep"

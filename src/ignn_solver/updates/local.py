@@ -29,7 +29,7 @@ _STAY = 0.5
 #: By how much a level may rise before its node has to be evaluated, if it is large already.
 _ROOM = 1.2
 #: A queue that long is better solved whole.
-_LARGE = 0.2
+LARGE = 0.2
 
 
 @torch.no_grad()
@@ -72,7 +72,7 @@ def update(
         return solve(f, tol=tol, max_evals=max_evals, on_failure=on_failure)
     work = _Worklist(solution, f, _check_changed(changed, f), tol, in_place)
     while work.pending():
-        if work.queue.numel() > _LARGE * f.adjacency.num_nodes or work.spent > max_evals:
+        if work.queue.numel() > LARGE * f.adjacency.num_nodes or work.spent > max_evals:
             return solve(f, z0=work.z, tol=tol, max_evals=max_evals, on_failure=on_failure)
         work.round()
     return work.solution()
