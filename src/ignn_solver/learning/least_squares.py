@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 #: On larger graphs matrices are fitted on this many rows.
-MAX_ROWS = 65_536
+MAX_ROWS = 262_144
 #: A fit of a few numbers for all features needs no more rows than this.
 _FEW_ROWS = 256
 

@@ -265,6 +265,7 @@ class _Solve:
 
     def _score(self, count: int) -> float:
         costs, narrow = self._costs, len(self.found.steps)
-        mixed = max(count - self.steps.plain, 0)
+        # Plain ones lead to the tolerance, or are given up.
+        mixed = 0 if self.steps.plain_to else count
         cost = costs.begin + count * costs.plain + mixed * costs.mixing + narrow * costs.narrow
         return cost * (count + self._charged)

@@ -79,7 +79,7 @@ class Momentum:
 
     def mixing(self, number: int) -> Mixing:
         """The factors of a step; the first that is not plain has no momentum."""
-        if number < self.plain:
+        if number < self.plain or self.plain == len(self.steps):
             return None
         step = self.steps[min(number, len(self.steps) - 1)]
         return step.first if number == self.plain else step.both, step.right
