@@ -7,6 +7,7 @@ import threading
 import pytest
 import torch
 
+import ignn_solver as ig
 from ignn_solver.memory import POOL, Pool, Scratch, empty, release
 
 
@@ -49,37 +50,55 @@ def test_a_pool_gives_out_only_what_nobody_holds():
     assert len({x.data_ptr() for x in (*again, two)}) == 3
 
 
-def test_a_pool_never_gives_out_again_what_it_let_go():
-    pool, x = Pool(), torch.empty(5, 2)
+@pytest.mark.parametrize("rows", [5, 2**20])
+@pytest.mark.parametrize(
+    "view", [lambda x: x.view(-1), lambda x: x[1:2], lambda x: x.numpy(), lambda x: x.detach()]
+)
+def test_a_view_keeps_an_array_from_being_given_out(view, rows):
+    pool, x = Pool(), torch.empty(rows, 2)
     given = pool.like(x)
-    view = given.view(10)
-    pool.let_go(view)
+    place, kept = given.data_ptr(), view(given)
     del given
-    assert all(pool.like(x).data_ptr() != view.data_ptr() for _ in range(3))
-
-
-def test_a_pool_settles_what_comes_back_as_a_view():
-    pool, x = Pool(), torch.empty(5, 2)
-    given, other = pool.like(x), pool.like(x)
-    place, view = given.data_ptr(), other[:]
-    pool.settle(given)
-    pool.settle(view)
-    del given, other
+    assert all(pool.like(x).data_ptr() != place for _ in range(3))
+    del kept
     assert pool.like(x).data_ptr() == place
-    held = [pool.like(x) for _ in range(3)]
-    assert view.data_ptr() not in {one.data_ptr() for one in held}
+
+
+def test_what_autograd_needs_is_held():
+    pool, x = Pool(), torch.empty(5, 2)
+    given = pool.like(x).fill_(3)
+    weight = torch.ones(5, 2, requires_grad=True)
+    product = weight * given
+    del given
+    pool.like(x).fill_(7)
+    product.sum().backward()
+    assert torch.equal(weight.grad, torch.full((5, 2), 3.0))
+
+
+def test_the_memory_of_a_solution_is_used_again_only_when_it_is_gone():
+    f = ig.EquilibriumMap(
+        ig.Adjacency.from_edge_index(torch.tensor([[0, 1], [1, 0]]), num_nodes=2),
+        0.5 * torch.eye(3),
+        torch.ones(2, 3),
+        ig.Contraction(0.5),
+    )
+    kept = ig.solve(f, tol=1e-6).value[:1]
+    before = kept.clone()
+    for _ in range(3):
+        ig.solve(f, z0=torch.zeros(2, 3), tol=1e-2)
+    assert torch.equal(kept, before)
 
 
 def test_a_pool_keeps_one_shape_and_so_many_bytes():
     pool, x = Pool(most=2 * 40), torch.empty(5, 2)
     held = [pool.like(x) for _ in range(4)]
     assert len({one.data_ptr() for one in held}) == 4
-    assert len(pool._arrays) == 2
+    assert len(pool._kept) == 2
     pool.like(torch.empty(3, 2, dtype=torch.float64))
-    assert [array.shape for array, _ in pool._arrays] == [(3, 2)]
+    assert [one.shape for one in pool._kept] == [(3, 2)]
     assert pool.like(x).is_contiguous()
     release()
-    assert POOL._arrays == []
+    assert POOL._kept == []
 
 
 def test_every_thread_has_its_own_pool():

@@ -13,7 +13,7 @@ from . import kernels
 from .adjacency import Adjacency
 from .errors import InputError
 from .kernels import products
-from .memory import Scratch
+from .memory import POOL, Scratch
 
 if TYPE_CHECKING:
     from .ordering import Order
@@ -151,7 +151,8 @@ class EquilibriumMap:
 
     def start(self) -> Tensor:
         """``f(0)``: it needs no pass over the edges."""
-        result: Tensor = getattr(torch, self.activation)(self.bias.detach())
+        result = POOL.like(self.bias).copy_(self.bias.detach())
+        getattr(torch, f"{self.activation}_")(result)
         return result
 
     def evaluate(self, z: Tensor, out: Tensor | None = None) -> Evaluation:

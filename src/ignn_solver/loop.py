@@ -97,7 +97,6 @@ class Loop:
         Returns:
             The image of z.
         """
-        POOL.settle(z)
         of_f = self._ending(last)
         evaluation = self._evaluated(z, of_f, last)
         total = self._per_graph(evaluation.residual_sq)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import weakref
 from typing import Any
@@ -21,13 +22,18 @@ def empty(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> T
     """A new array with any content."""
     count = math.prod(shape) * dtype.itemsize
     if device.type == "cpu" and count >= _HUGE:
-        # numpy begins 16 bytes into a page: vectors would lie across two lines of the cache.
-        raw = np.empty(count + _LINE, np.uint8)
-        begin = -raw.ctypes.data % _LINE
-        return torch.from_numpy(raw[begin : begin + count]).view(dtype).view(shape)
+        return torch.from_numpy(raw_memory(count)).view(dtype).view(shape)
     # An array made in inference mode could not be written outside of it.
     with torch.inference_mode(False):
         return torch.empty(shape, dtype=dtype, device=device)
+
+
+def raw_memory(count: int) -> np.ndarray:
+    """So many bytes with any content, from the beginning of a line of the cache on."""
+    # numpy begins 16 bytes into a page: vectors would lie across two lines.
+    raw = np.empty(count + _LINE, np.uint8)
+    begin = -raw.ctypes.data % _LINE
+    return raw[begin : begin + count]
 
 
 class Scratch(threading.local):
@@ -54,13 +60,38 @@ class Scratch(threading.local):
         return Scratch, ()
 
 
+class _Kept:
+    """Memory of the pool, and what it was made for.
+
+    Args:
+        x: A tensor on the CPU.
+    """
+
+    def __init__(self, x: Tensor) -> None:
+        self.memory = raw_memory(x.nbytes)
+        self.shape, self.dtype = tuple(x.shape), x.dtype
+
+    @property
+    def holders(self) -> int:
+        """How often it is referred to: once more while any tensor, view or array of it is alive."""
+        return sys.getrefcount(self.memory)
+
+    def suits(self, x: Tensor) -> bool:
+        """Whether it was made for tensors like this one."""
+        return x.device.type == "cpu" and self.shape == tuple(x.shape) and self.dtype == x.dtype
+
+    def tensor(self) -> Tensor:
+        """A new tensor in this memory."""
+        with torch.inference_mode(False):
+            return torch.from_numpy(self.memory).view(self.dtype).view(self.shape)
+
+
 class Pool(threading.local):
     """Arrays that outlive a solve, so that the next one finds its pages mapped; every thread has its own.
 
-    An array counts as held for as long as the tensor object that was given out lives: do not keep a mere view of
-    it. What leaves this library goes through :meth:`let_go`. Arrays of one shape are kept, that of the
-    latest, and no more than ``most`` bytes of them: beyond that, and on devices other than the CPU, arrays are
-    fresh and nobody's.
+    An array is held for as long as a tensor in its memory is alive, be it a view: also one that left this library,
+    such as the value of a solution. Arrays of one shape are kept, that of the latest, and no more than ``most``
+    bytes of them: beyond that, and on devices other than the CPU, arrays are fresh and nobody's.
 
     Args:
         most: How many bytes to keep.
@@ -68,42 +99,22 @@ class Pool(threading.local):
 
     def __init__(self, most: int = 2**31) -> None:
         self.most = most
-        self._arrays: list[tuple[Tensor, weakref.ref[Tensor]]] = []
+        self._kept: list[_Kept] = []
 
     def like(self, x: Tensor) -> Tensor:
         """An array that nobody holds, contiguous and with the shape, type and device of ``x``; with any content."""
         # An array of another shape that is still held is forgotten: whoever holds it keeps it alive.
-        self._arrays = [(array, given) for array, given in self._arrays if _alike(array, x)]
-        for position, (array, given) in enumerate(self._arrays):
-            if given() is None:
-                return self._give(position, array)
-        array = empty(tuple(x.shape), x.dtype, x.device)
-        if x.device.type != "cpu" or (len(self._arrays) + 1) * array.nbytes > self.most:
-            return array
-        self._arrays.append((array, weakref.ref(array)))
-        return self._give(len(self._arrays) - 1, array)
-
-    def settle(self, x: Tensor) -> None:
-        """Let go of the memory of ``x`` unless ``x`` is what was given out: of a mere view nobody would know."""
-        if all(given() is not x for _, given in self._arrays):
-            self.let_go(x)
-
-    def let_go(self, x: Tensor) -> None:
-        """Never give out again the memory that ``x`` is in: somebody else may keep views of it."""
-        place = x.untyped_storage().data_ptr()
-        self._arrays = [
-            pair for pair in self._arrays if pair[0].untyped_storage().data_ptr() != place
-        ]
-
-    def _give(self, position: int, array: Tensor) -> Tensor:
-        given = array.detach()
-        self._arrays[position] = (array, weakref.ref(given))
-        return given
+        self._kept = [one for one in self._kept if one.suits(x)]
+        for one in self._kept:
+            if one.holders == _NOBODY:
+                return one.tensor()
+        if x.device.type != "cpu" or (len(self._kept) + 1) * x.nbytes > self.most:
+            return empty(tuple(x.shape), x.dtype, x.device)
+        self._kept.append(_Kept(x))
+        return self._kept[-1].tensor()
 
 
-def _alike(array: Tensor, x: Tensor) -> bool:
-    return array.shape == x.shape and array.dtype == x.dtype and array.device == x.device
-
+_NOBODY = _Kept(torch.empty(1)).holders
 
 #: What every solve takes its large arrays from.
 POOL = Pool()
@@ -111,6 +122,6 @@ POOL = Pool()
 
 def release() -> None:
     """Give the memory that solves of this thread keep for the next one back to the system."""
-    POOL._arrays.clear()
+    POOL._kept.clear()
     for scratch in _scratches:
         scratch._array = None

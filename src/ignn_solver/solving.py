@@ -16,7 +16,6 @@ from . import whole
 from .equilibrium import AdjointMap, EquilibriumMap, Evaluation, FixedPointMap
 from .errors import InputError
 from .loop import Loop
-from .memory import POOL
 from .rough import leaps
 from .safeguard import Safeguard
 from .solution import Solution, SolveError, Status
@@ -271,7 +270,6 @@ def _solution(loop: Loop) -> Solution:
             statuses.append(Status.CONVERGED)
         else:
             statuses.append(Status.MAX_EVALS if finite else Status.NON_FINITE)
-    POOL.let_go(loop.best.value)
     rejected = np.zeros_like(loop.evals) if loop.guard is None else loop.guard.rejected
     return Solution(
         value=loop.best.value,
