@@ -26,7 +26,8 @@ def draw(chance: random.Random) -> Case:
     return Case(
         seed=chance.randrange(2**31),
         nodes=chance.randint(1, 60),
-        width=chance.randint(1, 24),
+        # As often narrow as wide: products with W are summed up 32 channels at a time.
+        width=round(2 ** chance.uniform(0, 8.3)),
         graphs=chance.choice([1, 1, 1, 4]),
         degree=chance.choice([0.0, 0.5, 1.0, 2.0, 5.0, 15.0]),
         directed=chance.random() < 0.5,

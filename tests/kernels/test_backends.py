@@ -1,5 +1,8 @@
 """The compiled kernels and those in plain torch give the same numbers."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -172,3 +175,18 @@ def test_the_environment_chooses_the_backend(monkeypatch):
     assert kernels.backend() == "torch"
     torch.testing.assert_close(kernels.spmm(matrix, z), with_numba)
     assert kernels.evaluate(matrix, z, z, z, "sigmoid")[0].shape == (5, 2)
+
+
+def test_a_solve_leaves_the_number_of_threads_alone():
+    pytest.importorskip("numba")
+    # Numba starts its threads once in a process.
+    program = (
+        "import torch\ntorch.set_num_threads(1)\nimport ignn_solver as ig\n"
+        "a = ig.Adjacency.from_edge_index(torch.tensor([[0, 1], [1, 0]]), num_nodes=2)\n"
+        "f = ig.EquilibriumMap(a, 0.5 * torch.eye(3), torch.ones(2, 3), ig.Contraction(0.5))\n"
+        "ig.solve(f)\nprint(torch.get_num_threads())\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert found.stdout.split() == ["1"]

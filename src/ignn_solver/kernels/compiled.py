@@ -88,7 +88,11 @@ def _row_squares(x, out):  # type: ignore[no-untyped-def]
 
 
 def _threads() -> None:
-    numba.set_num_threads(max(1, min(torch.get_num_threads(), numba.config.NUMBA_NUM_THREADS)))
+    wanted = torch.get_num_threads()
+    numba.set_num_threads(max(1, min(wanted, numba.config.NUMBA_NUM_THREADS)))
+    if torch.get_num_threads() != wanted:
+        # Where both use one OpenMP library, numba sets the number for torch too when it starts its threads.
+        torch.set_num_threads(wanted)
 
 
 def as_numpy(x: Tensor) -> np.ndarray:
