@@ -6,6 +6,8 @@ import math
 import sys
 import threading
 import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,24 @@ _scratches: weakref.WeakSet[Scratch] = weakref.WeakSet()
 #: From this many bytes on arrays come from numpy, which asks the system for huge pages: a fault for 2 MiB instead
 #: of 4 KiB, and rows that are fetched from all over are found sooner.
 _HUGE, _LINE = 2**22, 64
+
+
+#: Called with the bytes of every array that is made here, and with less than 0 when it is gone.
+_watches: list[Callable[[int], None]] = []
+
+
+@contextmanager
+def watched(watch: Callable[[int], None]) -> Iterator[None]:
+    """Tell ``watch`` of the arrays that are made here: torch does not know of their memory.
+
+    Args:
+        watch: Called with the bytes of an array, and with as many below 0 when it is gone.
+    """
+    _watches.append(watch)
+    try:
+        yield
+    finally:
+        _watches.remove(watch)
 
 
 def empty(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
@@ -32,6 +52,9 @@ def raw_memory(count: int) -> np.ndarray:
     """So many bytes with any content, from the beginning of a line of the cache on."""
     # numpy begins 16 bytes into a page: vectors would lie across two lines.
     raw = np.empty(count + _LINE, np.uint8)
+    for watch in _watches:
+        watch(count)
+        weakref.finalize(raw, watch, -count).atexit = False
     begin = -raw.ctypes.data % _LINE
     return raw[begin : begin + count]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ..memory import release
+from ..memory import release, watched
 
 #: Calls that take longer, in milliseconds, do not mind what was before them.
 _SHORT = 200
@@ -66,13 +66,15 @@ def _milliseconds(call: Callable[[], Any]) -> float:
 
 
 def peak_bytes(call: Callable[[], Any]) -> int:
-    """The most memory, in bytes, that torch had allocated for this call at once."""
+    """The most memory, in bytes, that torch and this library had allocated for this call at once."""
     from torch.profiler import ProfilerActivity, profile
 
     # What is kept from call to call counts as well.
     release()
+    ours: list[tuple[int, int]] = []
     with (
         _silent_stderr(),
+        watched(lambda change: ours.append((time.time_ns(), change))),
         profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler,
     ):
         call()
@@ -85,7 +87,7 @@ def peak_bytes(call: Callable[[], Any]) -> int:
         if event.name() == "[memory]" and event.device_type() == torch.autograd.DeviceType.CPU
     ]
     used = most = 0
-    for _, change in sorted(changes, key=lambda pair: pair[0]):
+    for _, change in sorted(changes + ours, key=lambda pair: pair[0]):
         used += change
         most = max(most, used)
     return most

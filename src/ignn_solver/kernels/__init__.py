@@ -54,8 +54,9 @@ def use_compiled(x: Tensor) -> bool:
 
 def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
     """The product ``matrix @ x`` of a sparse ``n x m`` and a dense ``m x d`` matrix."""
-    # For a few columns the library's own product is faster than loops over them: its are of a fixed length.
-    if use_compiled(x) and x.shape[1] > _FEW_COLUMNS:
+    # For a few columns the library's own product is faster than loops over them: its are of a fixed length. For
+    # one it is not, which has first to look through the matrix.
+    if use_compiled(x) and (x.shape[1] > _FEW_COLUMNS or x.shape[1] == 1):
         return compiled.spmm(matrix, x)
     return plain.spmm(matrix, x)
 

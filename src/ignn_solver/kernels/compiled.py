@@ -28,6 +28,16 @@ def _spmm(rowptr, col, value, x, out, splits, ahead):  # type: ignore[no-untyped
         sum_rows(splits[part], splits[part + 1], rowptr, x, col, value, out, 0, False, ahead, 0)
 
 
+@numba.njit(**_FLAGS)
+def _multiply_vector(rowptr, col, value, x, out, splits):  # type: ignore[no-untyped-def]
+    for part in prange(splits.shape[0] - 1):
+        for i in range(splits[part], splits[part + 1]):
+            total = x.dtype.type(0)
+            for edge in range(rowptr[i], rowptr[i + 1]):
+                total += value[edge] * x[col[edge]]
+            out[i] = total
+
+
 @numba.njit(**SERIAL)
 def _evaluated_rows(  # type: ignore[no-untyped-def]
     first, last, rowptr, col, value, projected, old, ahead, bias, z, out, inputs, residual_sq, value_sq,
@@ -107,6 +117,9 @@ def spmm(matrix: SparseMatrix, x: Tensor) -> Tensor:
     out = x.new_empty(matrix.shape[0], x.shape[1])
     rowptr, col, value = matrix.arrays
     given = x.numpy()
+    if x.shape[1] == 1:
+        _multiply_vector(rowptr, col, value, given[:, 0], out.numpy()[:, 0], matrix.splits)
+        return out
     _spmm(rowptr, col, value, given, out.numpy(), matrix.splits, fetch_ahead(given))
     return out
 

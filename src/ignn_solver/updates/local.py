@@ -14,12 +14,14 @@ import time
 import torch
 from torch import Tensor
 
+from ..cache import LastMade
 from ..certificate.factor import operator_norm
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
 from ..kernels.rows import gather_rows, move_rows, push
 from ..solving import Solution, Status, solve
 
+_norms: LastMade[float] = LastMade()
 #: Room in the levels for their own rounding.
 _SLACK = 1 + 1e-3
 #: Nodes are evaluated in rounds, those first whose level is at least this share of the largest.
@@ -87,7 +89,8 @@ class _Worklist:
         self.f, self.tol, self.started = f, tol, time.perf_counter()
         self.adjacency = f.adjacency
         # A bound on how far a row moves for each unit that its neighbours move.
-        self.factor = operator_norm(f.weight, "2") * _SLACK
+        norm = _norms.get((f.weight,), lambda: operator_norm(f.weight, "2"), "2")
+        self.factor = norm * _SLACK
         old, nodes = solution.value.shape[0], f.adjacency.num_nodes
         here = in_place and old == nodes and solution.value.is_contiguous()
         self.z = solution.value if here else _grown(solution.value, f)
