@@ -98,12 +98,12 @@ def solve(
 
         solver = Picard()
     _check_arguments(f, z0, tol, max_evals, on_failure)
-    if getattr(solver, "rest", False) and observer is None and _is_one_graph(f):
+    rests = getattr(solver, "rest", False) and observer is None
+    if rests and isinstance(f, EquilibriumMap) and f.adjacency.num_graphs == 1:
         from .updates.resting import solve_resting
 
         awake = replace(solver, rest=False)  # type: ignore[type-var]
         options = {"tol": tol, "max_evals": max_evals, "on_failure": on_failure}
-        assert isinstance(f, EquilibriumMap)
         return solve_resting(f, awake, z0=z0, safeguard=safeguard, **options)
     dash = getattr(solver, "dash", None) if z0 is None and observer is None else None
     if dash is not None and _sweeps(f, solver) is None and whole.fits(f, max_evals):
@@ -232,10 +232,6 @@ def _solved(
         outer.absorb(loop, nodes)
         loop = outer
     return _solution(loop)
-
-
-def _is_one_graph(f: FixedPointMap) -> bool:
-    return isinstance(f, EquilibriumMap) and f.adjacency.num_graphs == 1
 
 
 def _watches(solver: Solver, safeguard: bool | None) -> bool:
