@@ -65,6 +65,15 @@ def test_the_forms_share_one_training_a_seed(handmade, tmp_path, monkeypatch):
     ]
 
 
+def test_large_graphs_have_as_many_epochs_for_every_model(tmp_path):
+    request = asked(tmp_path, epochs=None)
+    for dataset, epochs in table1.EPOCHS.items():
+        cells = [table1.TABLE.cell(dataset, network, 0, request) for network in NETWORKS]
+        assert {cell.arguments["training"]["epochs"] for cell in cells} == {epochs}
+    shorter = table1.TABLE.cell("wordnet", "gcn", 0, asked(tmp_path, epochs=3))
+    assert shorter.arguments["training"]["epochs"] == 3
+
+
 def test_the_two_protocols_read_one_training(handmade, tmp_path):
     cell = table2.TABLE.cell("citeseer", "gcn", 3, asked(tmp_path, epochs=30))
     result = node_cell.run_cell(cell.arguments)
