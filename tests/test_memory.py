@@ -133,3 +133,16 @@ def test_a_new_array_is_whole_and_begins_at_a_line_of_the_cache(rows, dtype):
     assert found.data_ptr() % 64 == 0
     found.fill_(2)
     assert float(found.double().sum()) == 2 * rows * 33
+
+
+def test_vectors_of_about_the_same_length_share_memory_one_after_the_other():
+    pool, x = Pool(), torch.zeros(3)
+    first = pool.first(x, 70_000)
+    assert first.shape == (70_000,)
+    second = pool.first(x, 70_000)
+    place = first.data_ptr()
+    assert second.data_ptr() != place
+    del first
+    longer = pool.first(x, 70_005)
+    assert longer.data_ptr() == place
+    assert longer.shape == (70_005,)

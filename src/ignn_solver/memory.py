@@ -15,9 +15,12 @@ import torch
 from torch import Tensor
 
 _scratches: weakref.WeakSet[Scratch] = weakref.WeakSet()
+_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 #: From this many bytes on arrays come from numpy, which asks the system for huge pages: a fault for 2 MiB instead
 #: of 4 KiB, and rows that are fetched from all over are found sooner.
 _HUGE, _LINE = 2**22, 64
+#: Vectors of changing length are made that much longer at most.
+_STEP = 2**16
 
 
 #: Called with the bytes of every array that is made here, and with less than 0 when it is gone.
@@ -123,6 +126,7 @@ class Pool(threading.local):
     def __init__(self, most: int = 2**31) -> None:
         self.most = most
         self._kept: list[_Kept] = []
+        _pools.add(self)
 
     def like(self, x: Tensor) -> Tensor:
         """An array that nobody holds, contiguous and with the shape, type and device of ``x``; with any content."""
@@ -136,6 +140,11 @@ class Pool(threading.local):
         self._kept.append(_Kept(x))
         return self._kept[-1].tensor()
 
+    def first(self, x: Tensor, count: int) -> Tensor:
+        """A vector of so many numbers with the type and device of ``x``; those a little longer share its memory."""
+        length = -(-count // _STEP) * _STEP
+        return self.like(x.new_empty(1).expand(length))[:count]
+
 
 _NOBODY = _Kept(torch.empty(1)).holders
 
@@ -145,6 +154,7 @@ POOL = Pool()
 
 def release() -> None:
     """Give the memory that solves of this thread keep for the next one back to the system."""
-    POOL._kept.clear()
+    for pool in _pools:
+        pool._kept.clear()
     for scratch in _scratches:
         scratch._array = None

@@ -22,45 +22,71 @@ def matrix():
     return Adjacency.from_edge_index(edges, num_nodes=30).matrix
 
 
-def test_gathered_rows_are_rows_of_the_product(backend, matrix):
+def worklist(level, allowed, graphs=None):
+    count = 1 if graphs is None else int(graphs.max()) + 1
+    queued = torch.zeros(len(level), dtype=torch.bool)
+    return kernels.Worklist(level, allowed, queued, graphs, torch.zeros(count).double())
+
+
+def test_rows_with_the_largest_levels_are_taken_and_the_others_wait(backend, matrix):
     x = torch.randn(30, 9, generator=torch.Generator().manual_seed(1))
-    rows = torch.tensor([3, 29, 0])
-    expected = (matrix.as_torch().to_dense() @ x)[rows]
-    torch.testing.assert_close(kernels.gather_rows(matrix, rows, x), expected)
+    work = worklist(torch.full((30,), 7.0), torch.ones(30))
+    work.level[[3, 29, 0, 8]] = torch.tensor([4.0, 2.0, 0.9, 12.0])
+    work.allowed[8] = 4.0
+    queue = torch.tensor([3, 29, 0, 8])
+    work.queued[queue] = True
+    rows, rest, sums = kernels.take_rows(matrix, queue, work, 0.5, x)
+    assert (rows.tolist(), rest.tolist()) == ([3, 29, 8], [0])
+    assert work.queued.nonzero().squeeze(1).tolist() == [0]
+    expected = (matrix.as_torch().to_dense() @ x)[[3, 29, 8]]
+    torch.testing.assert_close(sums, expected)
+
+
+def test_a_row_that_nothing_is_known_of_is_taken_and_so_is_one_that_is_nan(backend, matrix):
+    work = worklist(torch.ones(30), torch.ones(30))
+    work.level[[4, 5]] = torch.tensor([torch.inf, torch.nan])
+    rows, rest, _ = kernels.take_rows(
+        matrix, torch.tensor([4, 5, 6]), work, 0.1, torch.zeros(30, 2)
+    )
+    assert {4, 5} <= set(rows.tolist())
+    assert sorted(rows.tolist() + rest.tolist()) == [4, 5, 6]
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh", "sigmoid"])
-def test_rows_move_only_when_they_would_move_far_enough(backend, activation):
+@pytest.mark.parametrize("batched", [False, True])
+def test_rows_that_go_far_move_and_their_neighbours_hear_of_it(
+    backend, matrix, activation, batched
+):
     generator = torch.Generator().manual_seed(2)
-    z, bias = torch.randn(2, 6, 4, generator=generator)
+    z, bias = torch.randn(2, 30, 4, generator=generator)
     projected, rows = torch.randn(3, 4, generator=generator), torch.tensor([5, 1, 2])
     y = getattr(torch, activation)(projected + bias[rows])
-    distance = (y - z[rows]).double().norm(dim=-1)
-    keep = distance * torch.tensor([0.9, 1.1, 0.9])
-    before = z.clone()
-    moved, gained = kernels.move_rows(rows, projected.clone(), bias, z, activation, keep)
-    torch.testing.assert_close(moved, distance, rtol=1e-5, atol=0)
-    torch.testing.assert_close(z[[5, 2]], y[[0, 2]])
-    assert torch.equal(z[[0, 1, 3, 4]], before[[0, 1, 3, 4]])
-    grown = y.square().sum(-1) - before[rows].square().sum(-1)
-    torch.testing.assert_close(
-        gained, (grown * torch.tensor([1, 0, 1])).double(), rtol=1e-4, atol=1e-6
+    distance = (y - z[rows]).norm(dim=-1)
+    graphs = (torch.arange(30) >= 2).long() if batched else None
+    work = worklist(torch.full((30,), 9.0), torch.full((30,), 9.1), graphs)
+    work.allowed[rows] = 2 * distance * torch.tensor([0.9, 1.1, 0.9])
+    work.queued[7] = True
+    before, sizes = z.clone(), work.size_sq.clone()
+    rule = kernels.Rule(keep=0.5, slack=1.25, factor=0.8)
+    moved, found = kernels.settle_rows(
+        matrix.transpose, rows.clone(), projected.clone(), bias, z, activation, work, rule
     )
-
-
-def test_pushed_amounts_arrive_and_queue_what_rises_too_high(backend, matrix):
-    rows = torch.tensor([4, 17])
-    amount = torch.tensor([2.0, 3.0], dtype=torch.float64)
-    level = torch.zeros(30, dtype=torch.float64)
-    allowed = torch.full((30,), 0.3, dtype=torch.float64)
-    queued = torch.zeros(30, dtype=torch.bool)
-    queued[4] = True
-    expected = matrix.as_torch().to_dense()[rows].double().T @ amount
-    found = kernels.push(matrix, rows, amount, level, allowed, queued)
-    torch.testing.assert_close(level, expected)
-    high = set((expected > 0.3).nonzero().squeeze(1).tolist())
-    assert sorted(found.tolist()) == sorted(high - {4})
-    assert set(queued.nonzero().squeeze(1).tolist()) == high | {4}
+    assert moved.tolist() == [5, 2]
+    torch.testing.assert_close(z[[5, 2]], y[[0, 2]])
+    still = torch.tensor([i for i in range(30) if i not in (5, 2)])
+    assert torch.equal(z[still], before[still])
+    expected = torch.full((30,), 9.0)
+    expected[rows] = torch.tensor([0.0, 1.25, 0.0]) * distance
+    dense = matrix.as_torch().to_dense()
+    expected += 1.25 * 0.8 * (dense[:, [5, 2]] @ distance[[0, 2]])
+    torch.testing.assert_close(work.level, expected)
+    high = set((expected > work.allowed).nonzero().squeeze(1).tolist())
+    assert len(high) > 3
+    assert sorted(found.tolist()) == sorted(high - {7})
+    assert set(work.queued.nonzero().squeeze(1).tolist()) == high | {7}
+    grown = (z.double().square() - before.double().square()).sum(-1)
+    sizes.index_add_(0, torch.zeros(30, dtype=torch.long) if graphs is None else graphs, grown)
+    torch.testing.assert_close(work.size_sq, sizes, rtol=1e-5, atol=1e-6)
 
 
 def test_entries_of_rows_are_where_the_pointers_say(matrix):

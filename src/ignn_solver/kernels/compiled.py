@@ -21,6 +21,10 @@ from .tiles import ROWS, multiply, pack
 if TYPE_CHECKING:
     from ..sparse import SparseMatrix
 
+#: Vectors of a few entries that have to be collected are slower than these one by one.
+_IN_ORDER = {**_FLAGS, "fastmath": {"contract"}}
+_ONE = np.uint64(1)
+
 
 @numba.njit(**_FLAGS)
 def _spmm(rowptr, col, value, x, out, splits, ahead):  # type: ignore[no-untyped-def]
@@ -28,13 +32,15 @@ def _spmm(rowptr, col, value, x, out, splits, ahead):  # type: ignore[no-untyped
         sum_rows(splits[part], splits[part + 1], rowptr, x, col, value, out, 0, False, ahead, 0)
 
 
-@numba.njit(**_FLAGS)
+@numba.njit(**_IN_ORDER)
 def _multiply_vector(rowptr, col, value, x, out, splits):  # type: ignore[no-untyped-def]
     for part in prange(splits.shape[0] - 1):
+        edge = np.uint64(rowptr[splits[part]])
         for i in range(splits[part], splits[part + 1]):
-            total = x.dtype.type(0)
-            for edge in range(rowptr[i], rowptr[i + 1]):
+            last, total = np.uint64(rowptr[i + 1]), x.dtype.type(0)
+            while edge < last:
                 total += value[edge] * x[col[edge]]
+                edge += _ONE
             out[i] = total
 
 

@@ -15,6 +15,30 @@ from .rowwise import CODES, PARALLEL, SERIAL, clear, copy, finish
 
 if TYPE_CHECKING:
     from ..sparse import SparseMatrix
+    from .rows import Rule, Worklist
+
+
+#: With fewer rows than this, waking a second thread takes longer than the loop.
+_SERIAL_ROWS = 64
+
+
+@numba.njit(**SERIAL)
+def _choose(queue, level, allowed, share, queued, chosen):  # type: ignore[no-untyped-def]
+    """Move the nodes with the largest levels from the queue to ``chosen``; how many stay in the queue, and go."""
+    most = 0.0
+    for i in queue:
+        most = max(most, level[i] / allowed[i])
+    stay = go = 0
+    for i in queue:
+        # Written so that NaN goes.
+        if not level[i] / allowed[i] < share * most:
+            chosen[go] = i
+            queued[i] = False
+            go += 1
+        else:
+            queue[stay] = i
+            stay += 1
+    return stay, go
 
 
 @numba.njit(**PARALLEL)
@@ -26,32 +50,45 @@ def _gather(rowptr, col, value, rows, x, out, ahead):  # type: ignore[no-untyped
 
 
 @numba.njit(**PARALLEL)
-def _move(rows, projected, bias, z, code, keep, moved, gained):  # type: ignore[no-untyped-def]
+def _move(rows, projected, bias, z, code, keep, allowed, distance, gained):  # type: ignore[no-untyped-def]
     for k in numba.prange(rows.shape[0]):
-        row, before = projected[k], z[rows[k]]
-        row += bias[rows[k]]
+        i, row = rows[k], projected[k]
+        before = z[i]
+        row += bias[i]
         residual, size = finish(row, before, row, code)
-        moved[k] = np.sqrt(residual)
-        gained[k] = 0
+        distance[k], gained[k] = np.sqrt(residual), 0
         # Written so that NaN moves, and is seen.
-        if not moved[k] <= keep[k]:
+        if not distance[k] <= keep * allowed[i]:
             gained[k] = size - (before * before).sum()
             before[:] = row
 
 
 @numba.njit(**SERIAL)
-def _push(rowptr, col, value, rows, amount, level, allowed, queued, found):  # type: ignore[no-untyped-def]
-    count = 0
+def _pass_on(  # type: ignore[no-untyped-def]
+    rowptr, col, value, rows, distance, gained, keep, slack, factor, level, allowed, queued, graph,
+    size_sq, found,
+):  # fmt: skip
+    """Levels and sizes after a move; ``rows`` keeps those that moved. How many nodes were found, and moved."""
     for k in range(rows.shape[0]):
-        j = rows[k]
-        for edge in range(rowptr[j], rowptr[j + 1]):
-            i = col[edge]
-            level[i] += value[edge] * amount[k]
-            if level[i] > allowed[i] and not queued[i]:
-                queued[i] = True
-                found[count] = i
+        i = rows[k]
+        level[i] = distance[k] * slack if distance[k] <= keep * allowed[i] else 0
+        size_sq[graph[i] if graph.shape[0] > 0 else 0] += gained[k]
+    count = went = 0
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        if distance[k] <= keep * allowed[i]:
+            continue
+        rows[went] = i
+        went += 1
+        amount = distance[k] * slack * factor
+        for edge in range(rowptr[i], rowptr[i + 1]):
+            j = col[edge]
+            level[j] += value[edge] * amount
+            if level[j] > allowed[j] and not queued[j]:
+                queued[j] = True
+                found[count] = j
                 count += 1
-    return count
+    return count, went
 
 
 @numba.njit(**PARALLEL)
@@ -75,52 +112,54 @@ def put_graphs(
     _put_graphs(chosen, begins, *(one.numpy() for one in found), *(one.numpy() for one in out))
 
 
-def gather_rows(matrix: SparseMatrix, rows: Tensor, x: Tensor) -> Tensor:
-    """See ``kernels.rows.gather_rows``."""
-    _threads()
-    x = x.detach().contiguous()
-    out = x.new_empty(rows.shape[0], x.shape[1])
-    rowptr, col, value = matrix.arrays
-    dense = x.numpy()
-    _gather(rowptr, col, value, rows.numpy(), dense, out.numpy(), fetch_ahead(dense))
-    return out
-
-
-def move_rows(
-    rows: Tensor, projected: Tensor, bias: Tensor, z: Tensor, activation: str, keep: Tensor
-) -> tuple[Tensor, Tensor]:
-    """See ``kernels.rows.move_rows``."""
-    _threads()
-    moved, gained = keep.new_empty(2, rows.shape[0])
-    _move(
-        rows.numpy(), projected.numpy(), bias.numpy(), z.numpy(), CODES[activation], keep.numpy(),
-        moved.numpy(), gained.numpy(),
+def take_rows(
+    matrix: SparseMatrix, queue: Tensor, worklist: Worklist, share: float, z: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """See ``kernels.rows.take_rows``."""
+    waiting, chosen = queue.numpy(), np.empty(queue.shape[0], np.int64)
+    stay, go = _choose(
+        waiting, worklist.level.numpy(), worklist.allowed.numpy(), share, worklist.queued.numpy(), chosen
     )  # fmt: skip
-    return moved, gained
+    rows, dense = chosen[:go], z.numpy()
+    out = z.new_empty(go, z.shape[1])
+    _few_threads(go)
+    _gather(*matrix.arrays, rows, dense, out.numpy(), fetch_ahead(dense))
+    return torch.from_numpy(rows), queue[:stay], out
 
 
-def push(
+def settle_rows(
     matrix: SparseMatrix,
     rows: Tensor,
-    amount: Tensor,
-    level: Tensor,
-    allowed: Tensor,
-    queued: Tensor,
-) -> Tensor:
-    """See ``kernels.rows.push``."""
+    projected: Tensor,
+    bias: Tensor,
+    z: Tensor,
+    activation: str,
+    worklist: Worklist,
+    rule: Rule,
+) -> tuple[Tensor, Tensor]:
+    """See ``kernels.rows.settle_rows``."""
+    ids, allowed = rows.numpy(), worklist.allowed.numpy()
+    distance, gained = np.empty((2, ids.shape[0]))
+    _few_threads(ids.shape[0])
+    _move(
+        ids, projected.numpy(), bias.numpy(), z.numpy(), CODES[activation], rule.keep, allowed,
+        distance, gained,
+    )  # fmt: skip
     rowptr, col, value = matrix.arrays
-    ids = rows.numpy()
-    room = int((rowptr[ids + 1] - rowptr[ids]).sum())
-    found = np.empty(room, dtype=np.int64)
-    count = _push(
-        rowptr,
-        col,
-        value,
-        ids,
-        amount.numpy(),
-        level.numpy(),
-        allowed.numpy(),
-        queued.numpy(),
-        found,
-    )
-    return torch.from_numpy(found[:count])
+    found = np.empty(int((rowptr[ids + 1] - rowptr[ids]).sum()), np.int64)
+    graph = _NO_GRAPH if worklist.graph is None else worklist.graph.numpy()
+    count, went = _pass_on(
+        rowptr, col, value, ids, distance, gained, *rule, worklist.level.numpy(), allowed,
+        worklist.queued.numpy(), graph, worklist.size_sq.numpy(), found,
+    )  # fmt: skip
+    return rows[:went], torch.from_numpy(found[:count])
+
+
+_NO_GRAPH = np.empty(0, np.int64)
+
+
+def _few_threads(rows: int) -> None:
+    if rows < _SERIAL_ROWS:
+        numba.set_num_threads(1)
+    else:
+        _threads()

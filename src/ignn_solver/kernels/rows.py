@@ -5,7 +5,7 @@ Their cost grows with the entries of these rows, not with the matrix.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -20,72 +20,109 @@ if compiled is not None:
     from . import compiled_rows
 
 
-def gather_rows(matrix: SparseMatrix, rows: Tensor, x: Tensor) -> Tensor:
-    """``(matrix @ x)[rows]`` for a dense ``x`` of ``columns x d``."""
-    if use_compiled(x):
-        return compiled_rows.gather_rows(matrix, rows, x)
-    place, owner = row_entries(matrix, rows)
-    terms = x[matrix.col[place].long()] * matrix.value[place].unsqueeze(-1)
-    return x.new_zeros(rows.shape[0], x.shape[1]).index_add_(0, owner, terms)
+class Worklist(NamedTuple):
+    """What is known of every node while rows are moved one group after the other; all change in place.
+
+    Attributes:
+        level: An upper bound on the norm of its row of ``f(z) - z``, ``n``, of the type of the states.
+        allowed: Up to which level it may stay, ``n``, of that type.
+        queued: Whether it waits to be evaluated, ``n``, bool.
+        graph: The graph that it belongs to, ``n``, or ``None`` if there is one.
+        size_sq: Squared norm of the states of each graph, float64.
+    """
+
+    level: Tensor
+    allowed: Tensor
+    queued: Tensor
+    graph: Tensor | None
+    size_sq: Tensor
 
 
-def move_rows(
-    rows: Tensor, projected: Tensor, bias: Tensor, z: Tensor, activation: str, keep: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Move rows of ``z`` to ``y = act(projected + bias[rows])``, those that would move far enough.
+class Rule(NamedTuple):
+    """Which rows move, and what that does to others.
+
+    Attributes:
+        keep: A row that would move by at most this share of what it is allowed stays.
+        slack: A level is this much more than what was computed.
+        factor: By how much a unit of movement raises the level of a neighbour, times the entry.
+    """
+
+    keep: float
+    slack: float
+    factor: float
+
+
+def take_rows(
+    matrix: SparseMatrix, queue: Tensor, worklist: Worklist, share: float, z: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Take those nodes from the queue whose level, against what is allowed, is at least a share of the largest.
 
     Args:
-        rows: Distinct row numbers.
+        matrix: Sparse ``n x n``.
+        queue: Distinct nodes, at least one; overwritten.
+        worklist: The levels; the nodes that are taken are not queued any more.
+        share: The share, above 0 and at most 1.
+        z: Dense ``n x d``, contiguous.
+
+    Returns:
+        The nodes taken, those left, and ``(matrix @ z)[taken]``.
+    """
+    if use_compiled(z):
+        return compiled_rows.take_rows(matrix, queue, worklist, share, z)
+    excess = worklist.level[queue] / worklist.allowed[queue]
+    now = ~(excess < share * excess.max())
+    rows = queue[now]
+    worklist.queued[rows] = False
+    place, owner = row_entries(matrix, rows)
+    terms = z[matrix.col[place].long()] * matrix.value[place].unsqueeze(-1)
+    return rows, queue[~now], z.new_zeros(rows.shape[0], z.shape[1]).index_add_(0, owner, terms)
+
+
+def settle_rows(
+    matrix: SparseMatrix,
+    rows: Tensor,
+    projected: Tensor,
+    bias: Tensor,
+    z: Tensor,
+    activation: str,
+    worklist: Worklist,
+    rule: Rule,
+) -> tuple[Tensor, Tensor]:
+    """Move rows of ``z`` to ``y = act(projected + bias[rows])``, those that go far, and tell their neighbours.
+
+    Args:
+        matrix: Its row j says how much of a movement of j arrives where: the transposed adjacency.
+        rows: Distinct row numbers; overwritten.
         projected: ``(A z W)[rows]``; overwritten.
         bias: ``n x d``, contiguous.
         z: ``n x d``, contiguous; changed in place.
         activation: One of ``kernels.ACTIVATIONS``.
-        keep: A row that would move by at most this much stays, float64.
+        worklist: Levels, sizes, and who is queued, all brought up to date.
+        rule: Which rows move, and what that does.
 
     Returns:
-        For each of the rows, in float64: how far y is from the row, and by how much the squared norm of
-        the row grew.
+        The rows that moved, and the nodes that were queued because their level rose above what is allowed.
     """
     if use_compiled(z):
-        return compiled_rows.move_rows(rows, projected, bias, z, activation, keep)
-    before = z[rows]
+        return compiled_rows.settle_rows(
+            matrix, rows, projected, bias, z, activation, worklist, rule
+        )
+    before, (level, allowed, queued, graph, size_sq) = z[rows], worklist
     y = getattr(torch, activation)(projected.add_(bias[rows]))
-    moved = (y - before).double().square_().sum(-1).sqrt_()
-    goes = ~(moved <= keep)
-    z[rows[goes]] = y[goes]
-    grown = y.double().square_().sum(-1) - before.double().square_().sum(-1)
-    return moved, torch.where(goes, grown, 0.0)
-
-
-def push(
-    matrix: SparseMatrix,
-    rows: Tensor,
-    amount: Tensor,
-    level: Tensor,
-    allowed: Tensor,
-    queued: Tensor,
-) -> Tensor:
-    """Add ``matrix[rows].T @ amount`` to ``level`` and queue what rises above its allowance.
-
-    Args:
-        matrix: Sparse ``n x n``.
-        rows: Distinct row numbers.
-        amount: What each of them adds, times the entry, float64.
-        level: Changed in place, ``n``, float64.
-        allowed: ``n``, float64.
-        queued: Which nodes are in the queue already; changed in place, ``n``, bool.
-
-    Returns:
-        The nodes that were queued.
-    """
-    if use_compiled(level):
-        return compiled_rows.push(matrix, rows, amount, level, allowed, queued)
-    place, owner = row_entries(matrix, rows)
+    distance = (y - before).double().square_().sum(-1).sqrt_()
+    stays = distance <= rule.keep * allowed[rows]
+    level[rows] = torch.where(stays, distance * rule.slack, 0.0).to(level.dtype)
+    went, y, before = rows[~stays], y[~stays], before[~stays]
+    z[went] = y
+    gained = y.double().square_().sum(-1) - before.double().square_().sum(-1)
+    size_sq.index_add_(0, torch.zeros_like(went) if graph is None else graph[went], gained)
+    place, owner = row_entries(matrix, went)
     targets = matrix.col[place].long()
-    level.index_add_(0, targets, matrix.value[place].to(level.dtype) * amount[owner])
+    amount = (distance[~stays] * (rule.slack * rule.factor)).to(level.dtype)
+    level.index_add_(0, targets, matrix.value[place] * amount[owner])
     found = torch.unique(targets[(level[targets] > allowed[targets]) & ~queued[targets]])
     queued[found] = True
-    return found
+    return went, found
 
 
 def put_graphs(

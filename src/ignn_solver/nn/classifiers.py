@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..cache import LastMade
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
 from ..solving import Solution, Solver, Status
@@ -20,6 +21,9 @@ from .prediction import Prediction, Proof, predict_nodes, reclassify
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
+
+#: W of the latest update: writing it takes longer than looking whether it would be the same.
+_weights: LastMade[Tensor] = LastMade()
 
 
 @dataclass
@@ -192,7 +196,10 @@ class IGNN(NodeClassifier):
             certify: Whether to prove the classes, as in ``predict``; this looks at every node.
             on_failure: ``"raise"``, ``"warn"`` or ``"return"``.
         """
-        if prediction.map is None or not torch.equal(prediction.map.weight, self.conv.weight()):
+        written = self.conv.weight
+        key = type(written), written.kappa
+        weight = _weights.get(tuple(written.parameters()), written, key)
+        if prediction.map is None or not torch.equal(prediction.map.weight, weight):
             raise InputError("the model is not the one that made this prediction: predict anew")
         training = self.training
         self.eval()

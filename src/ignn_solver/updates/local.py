@@ -18,7 +18,7 @@ from ..cache import LastMade
 from ..certificate.factor import operator_norm
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
-from ..kernels.rows import gather_rows, move_rows, push
+from ..kernels.rows import Rule, Worklist, settle_rows, take_rows
 from ..solving import Solution, Status, solve
 
 _norms: LastMade[float] = LastMade()
@@ -72,7 +72,7 @@ def update(
         raise InputError(f"tol must be above 0, not {tol}")
     if not bool(torch.isfinite(solution.residuals).all()):
         return solve(f, tol=tol, max_evals=max_evals, on_failure=on_failure)
-    work = _Worklist(solution, f, _check_changed(changed, f), tol, in_place)
+    work = _Repair(solution, f, _check_changed(changed, f), tol, in_place)
     while work.pending():
         if work.queue.numel() > LARGE * f.adjacency.num_nodes or work.spent > max_evals:
             return solve(f, z0=work.z, tol=tol, max_evals=max_evals, on_failure=on_failure)
@@ -80,7 +80,7 @@ def update(
     return work.solution()
 
 
-class _Worklist:
+class _Repair:
     """The states, their levels, and the nodes whose level is above what they are allowed."""
 
     def __init__(
@@ -95,27 +95,31 @@ class _Worklist:
         here = in_place and old == nodes and solution.value.is_contiguous()
         self.z = solution.value if here else _grown(solution.value, f)
         self.bias = f.bias.contiguous()
-        residual = solution.node_residual.double()
+        residual = solution.node_residual.to(f.bias.dtype)
         self.size_sq = _size_sq(solution, f, residual)
-        fresh = torch.arange(old, nodes, device=changed.device)
-        self.level = residual.new_full((nodes,), 0.0)
-        self.level[:old] = residual
-        if not solution.at_value:
-            # The value is f(z), so its residual is at most one contraction of that of z.
-            self.level = self.adjacency.matmul(self.level.to(f.bias.dtype)).double() * self.factor
-        self.queue = torch.cat([changed, fresh]).unique()
-        self.level[self.queue] = 0
-        self.sure, self.allowed = self._allowances()
-        self.queued = torch.zeros(nodes, dtype=torch.bool, device=changed.device)
-        above = (self.level > self.allowed).nonzero().squeeze(1)
-        self.level[self.queue] = torch.inf
-        self.queue = torch.cat([self.queue, above])
-        self.queued[self.queue] = True
-        self.rows = 0
-        self.moved = [self.queue[:0]]
+        changed = torch.cat([changed, torch.arange(old, nodes, device=changed.device)]).unique()
+        self.before = self._levels(solution, residual)
+        self.before[changed] = 0
+        allowed, level = self._allowances(), self.before.clone()
+        level[changed] = torch.inf
+        queued = torch.empty(nodes, dtype=torch.bool, device=level.device)
+        self.work = Worklist(level, allowed, queued, self.adjacency.graph, self.size_sq)
+        self.rule = Rule(_STAY, _SLACK, self.factor)
+        self.queue, self.strict, self.rows = self._above(), False, 0
+        self.moved = [changed[:0]]
 
-    def _allowances(self) -> tuple[Tensor, Tensor]:
-        r"""What each node may keep: surely, and as long as few nodes need it.
+    def _levels(self, solution: Solution, residual: Tensor) -> Tensor:
+        """An upper bound on the residual of each node's state, had nothing changed."""
+        new = self.adjacency.num_nodes - residual.shape[0]
+        if new:
+            residual = torch.cat([residual, residual.new_zeros(new)])
+        if solution.at_value:
+            return residual.clone()
+        # The value is f(z), so its residual is at most one contraction of that of z.
+        return self.adjacency.matmul(residual).mul_(self.factor)
+
+    def _allowances(self) -> Tensor:
+        r"""What each node may keep as long as few nodes need it; ``sure`` is what it may keep in any case.
 
         With :math:`\max(r_i, \tau)`, :math:`n \tau^2 = \text{tol}^2 \|z\|^2 - \sum_i r_i^2`, for every node the
         sum of squares is within the tolerance, however many nodes the change reaches. Few nodes may have
@@ -124,24 +128,38 @@ class _Worklist:
         """
         adjacency = self.adjacency
         whole = self.tol**2 * self.size_sq
-        left = whole - adjacency.sum_per_graph(self.level.square())
+        left = whole - adjacency.sum_per_graph(self.before.square())
         share = (left.clamp_min(0) / adjacency.graph_sizes).sqrt()
         even = (whole / adjacency.graph_sizes).sqrt()
         scarce = share < even / 8
-        sure = torch.maximum(self.level, adjacency.spread(share))
-        sure = torch.where(adjacency.spread(scarce), adjacency.spread(even) / 2, sure)
-        most = torch.where(scarce, even / 2, even)
-        return sure, torch.maximum(_ROOM * sure, adjacency.spread(most))
+        self._kept = (~scarce).to(self.before.dtype)
+        self._share = torch.where(scarce, even / 2, share).to(self.before.dtype)
+        most = torch.maximum(
+            _ROOM * self._share, torch.where(scarce, even / 2, even).to(self._share.dtype)
+        )
+        return torch.maximum(
+            adjacency.spread(_ROOM * self._kept) * self.before, adjacency.spread(most)
+        )
+
+    def _sure(self) -> Tensor:
+        """See :meth:`_allowances`."""
+        spread = self.adjacency.spread
+        return torch.maximum(spread(self._kept) * self.before, spread(self._share))
 
     def pending(self) -> bool:
         """Whether rows are waiting; when none is and the sum is too large, all come down a little."""
-        if not self.queue.numel() and self.allowed is not self.sure:
-            total = self.adjacency.sum_per_graph(self.level.square())
-            if not bool((total <= self.tol**2 * self.size_sq).all()):
-                self.allowed = self.sure
-                self.queue = (self.level > self.allowed).nonzero().squeeze(1)
-                self.queued[self.queue] = True
+        if not self.queue.numel() and not self.strict:
+            total = self.adjacency.sum_per_graph(self.work.level.square())
+            if not bool((total <= self.tol**2 * self.work.size_sq).all()):
+                self.strict = True
+                self.work = self.work._replace(allowed=self._sure())
+                self.queue = self._above()
         return bool(self.queue.numel())
+
+    def _above(self) -> Tensor:
+        """The nodes whose level is above what they are allowed: they are queued."""
+        torch.gt(self.work.level, self.work.allowed, out=self.work.queued)
+        return self.work.queued.nonzero().squeeze(1)
 
     @property
     def spent(self) -> float:
@@ -150,34 +168,19 @@ class _Worklist:
 
     def round(self) -> None:
         """Evaluate the rows with the largest levels, move them, and pass on how far they moved."""
-        excess = self.level[self.queue] / self.allowed[self.queue]
-        now = excess >= _ROUND * excess.max()
-        rows, self.queue = self.queue[now], self.queue[~now]
-        self.queued[rows] = False
-        self.rows += rows.numel()
         f, matrix = self.f, self.adjacency.matrix
-        projected = gather_rows(matrix, rows, self.z).mm(f.weight)
-        keep = _STAY * self.allowed[rows]
-        moved, gained = move_rows(rows, projected, self.bias, self.z, f.activation, keep)
-        stays = moved <= keep
-        level = moved * _SLACK
-        self.level[rows] = torch.where(stays, level, 0.0)
-        self._count_size(rows, gained)
-        self.moved.append(rows[~stays])
-        amount = torch.where(stays, 0.0, level * self.factor)
-        found = push(matrix.transpose, rows, amount, self.level, self.allowed, self.queued)
-        self.queue = torch.cat([self.queue, found])
-
-    def _count_size(self, rows: Tensor, gained: Tensor) -> None:
-        graph = self.adjacency.graph
-        if graph is None:
-            self.size_sq += gained.sum()
-        else:
-            self.size_sq.index_add_(0, graph[rows], gained)
+        rows, rest, sums = take_rows(matrix, self.queue, self.work, _ROUND, self.z)
+        self.rows += rows.numel()
+        moved, found = settle_rows(
+            matrix.transpose, rows, sums.mm(f.weight), self.bias, self.z, f.activation, self.work, self.rule
+        )  # fmt: skip
+        self.moved.append(moved)
+        self.queue = torch.cat([rest, found])
 
     def solution(self) -> Solution:
-        total = self.adjacency.sum_per_graph(self.level.square())
-        relative = torch.where(total == 0, 0.0, (total / self.size_sq).sqrt())
+        level, size_sq = self.work.level, self.work.size_sq
+        total = self.adjacency.sum_per_graph(level.square())
+        relative = torch.where(total == 0, 0.0, (total / size_sq).sqrt())
         graphs = self.adjacency.num_graphs
         evals = torch.full((graphs,), math.ceil(self.spent), device=relative.device)
         return Solution(
@@ -187,7 +190,7 @@ class _Worklist:
             evals=evals,
             trace=relative.unsqueeze(0),
             seconds=[time.perf_counter() - self.started],
-            node_residual=self.level,
+            node_residual=level,
             rejected=torch.zeros_like(evals),
             at_value=True,
             moved=torch.cat(self.moved).unique(),

@@ -11,7 +11,11 @@ from torch import Tensor
 
 from ..adjacency import Adjacency
 from ..kernels.rows import row_entries
+from ..memory import Pool
 from ..sparse import SparseMatrix
+
+#: Graphs that are changed time and again find their memory mapped.
+_COLS, _VALUES = Pool(2**29), Pool(2**29)
 
 
 def with_rows_appended(adjacency: Adjacency, count: int) -> Adjacency:
@@ -53,35 +57,28 @@ def with_edges(
     # The entries of M that change, from those of A: M = A sqrt(r c).
     place = _find(matrix, row, col)
     there = place >= 0
-    row_sum = adjacency.degree.double()
-    root_row, root_col = row_sum[row].sqrt(), _column_roots(adjacency, col)
+    root_row, root_col = adjacency.degree[row].double().sqrt(), _column_roots(adjacency, col)
     before = torch.zeros_like(weight)
     before[there] = matrix.value[place[there]].double() * (root_row * root_col)[there]
     rows, row_old, row_new = _moved(row, root_row.square(), weight - before)
     cols, col_old, col_new = _moved(col, root_col.square(), weight - before)
-    degree = row_sum.clone()
-    degree[rows] = row_new
+    degree = adjacency.degree.clone()
+    degree[rows] = row_new.to(degree.dtype)
     # Rows that change: those of changed row sums, and those with an entry in a column of changed sum.
     touching, _ = row_entries(transposed, cols)
     changed = torch.cat([rows, transposed.col[touching].long()]).unique()
     row_scale = (rows, (row_old / row_new).sqrt().nan_to_num_(1.0, 1.0))
     col_scale = (cols, (col_old / col_new).sqrt().nan_to_num_(1.0, 1.0))
-    value = _rescaled(matrix, changed, row_scale, col_scale)
+    scaled = _rescaled(matrix, changed, row_scale, col_scale)
     fresh = weight / (_look_up(row, rows, row_new) * _look_up(col, cols, col_new)).sqrt()
-    patched = splice(matrix, value, place, row, col, fresh)
+    patched = splice(matrix, scaled, place, row, col, fresh)
     if not adjacency.symmetric:
         lines = torch.cat([cols, matrix.col[row_entries(matrix, rows)[0]].long()]).unique()
         flipped = _rescaled(transposed, lines, col_scale, row_scale)
         where = _find(transposed, col, row)
         patched.__dict__["_transpose"] = splice(transposed, flipped, where, col, row, fresh)
-    result = Adjacency(
-        patched,
-        degree.to(adjacency.degree.dtype),
-        adjacency.graph,
-        adjacency.num_graphs,
-        adjacency.symmetric,
-    )
-    return result, changed
+    graph, count = adjacency.graph, adjacency.num_graphs
+    return Adjacency(patched, degree, graph, count, adjacency.symmetric), changed
 
 
 def _distinct(
@@ -104,51 +101,90 @@ def _distinct(
 
 
 def splice(
-    matrix: SparseMatrix, value: Tensor, place: Tensor, row: Tensor, col: Tensor, fresh: Tensor
+    matrix: SparseMatrix,
+    scaled: tuple[Tensor, Tensor],
+    place: Tensor,
+    row: Tensor,
+    col: Tensor,
+    fresh: Tensor,
 ) -> SparseMatrix:
     """Set entries: those with a place there, the others are put in, those set to 0 are taken out.
 
     Args:
         matrix: The matrix to change.
-        value: Its values.
+        scaled: Where entries are stored that have another value, and their values; other changes come after it.
         place: Where each entry is stored, or -1.
         row: Its row.
         col: Its column.
         fresh: Its new value.
     """
     order = (row * matrix.shape[1] + col).argsort()
-    place, row, col, fresh = place[order], row[order], col[order], fresh[order]
+    place, row, col, fresh = place[order], row[order], col[order], fresh[order].to(matrix.dtype)
     there, kept = place >= 0, fresh > 0
-    value[place[there]] = fresh[there].to(value.dtype)
-    gone, new = place[there & ~kept], ~there & kept
+    gone, stays, new = place[there & ~kept], there & kept, ~there & kept
     # Where each new entry goes: before the first entry of its row with a larger column.
     at = _find(matrix, row[new], col[new], insert=True)
-    cols = _put_in(matrix.col, at, col[new].to(matrix.col.dtype))
-    values = _put_in(value, at, fresh[new].to(value.dtype))
-    # A place has moved up by the entries put in before it.
-    gone += torch.searchsorted(at, gone, right=True)
-    counts = torch.zeros(matrix.shape[0] + 1, dtype=torch.int64, device=value.device)
-    counts.index_add_(0, row[new] + 1, torch.ones_like(row[new]))
-    counts.index_add_(0, row[there & ~kept] + 1, -torch.ones_like(gone))
-    rowptr = matrix.rowptr + counts.cumsum(0).to(matrix.rowptr.dtype)
-    return SparseMatrix(
-        rowptr, _take_out(cols, gone), _take_out(values, gone), matrix.shape, matrix.symmetric
-    )
+    moves = _Moves(at, gone, matrix.num_entries)
+    cols, values = moves.copied(matrix.col, _COLS), moves.copied(matrix.value, _VALUES)
+    left = ~torch.isin(scaled[0], gone)
+    values[moves.places(scaled[0][left])] = scaled[1][left]
+    values[moves.places(place[stays])] = fresh[stays]
+    cols[moves.inserted], values[moves.inserted] = col[new].to(cols.dtype), fresh[new]
+    rowptr = _stepped(matrix.rowptr, row[new], row[there & ~kept])
+    patched = SparseMatrix(rowptr, cols, values, matrix.shape, matrix.symmetric)
+    # A few entries more or less: threads keep their rows.
+    if "splits" in matrix.__dict__:
+        patched.__dict__["splits"] = matrix.splits
+    return patched
 
 
-def _put_in(x: Tensor, at: Tensor, new: Tensor) -> Tensor:
-    """``x`` with ``new[k]`` before ``x[at[k]]``; whole stretches are copied at once."""
-    stretches = x.tensor_split(at.cpu())
-    pairs = zip(stretches, new.split(1) if new.numel() else (), strict=False)
-    return torch.cat([*(part for pair in pairs for part in pair), stretches[-1]])
+class _Moves:
+    """Where entries go when some are put in before others, and some taken out.
+
+    Args:
+        at: Before which entry each new one goes, ascending.
+        gone: The entries that are taken out, ascending.
+        count: How many entries there are.
+
+    Attributes:
+        count: How many there will be.
+        inserted: Where the new ones will be.
+    """
+
+    def __init__(self, at: Tensor, gone: Tensor, count: int) -> None:
+        self._at, self._gone = at, gone
+        self.count = count + at.numel() - gone.numel()
+        steps = torch.arange(at.numel(), device=at.device)
+        self.inserted = at + steps - torch.searchsorted(gone, at)
+        cuts = torch.cat([at.new_tensor([0, count]), at, gone, gone + 1]).unique()
+        begins = cuts[:-1]
+        kept = ~torch.isin(begins, gone)
+        ends, begins = cuts[1:][kept], begins[kept]
+        self._stretches = torch.stack([begins, ends, self.places(begins)], 1).tolist()
+
+    def places(self, entries: Tensor) -> Tensor:
+        """Where entries that are not taken out will be."""
+        before = torch.searchsorted(self._at, entries, right=True)
+        return entries + before - torch.searchsorted(self._gone, entries)
+
+    def copied(self, x: Tensor, pool: Pool) -> Tensor:
+        """What is stored of each entry, moved; what is new holds anything."""
+        out = pool.first(x, self.count)
+        for begin, end, to in self._stretches:
+            out[to : to + end - begin] = x[begin:end]
+        return out
 
 
-def _take_out(x: Tensor, gone: Tensor) -> Tensor:
-    """``x`` without the entries ``gone``, ascending."""
-    if not gone.numel():
-        return x
-    first, *others = x.tensor_split(gone.cpu())
-    return torch.cat([first, *(part[1:] for part in others)])
+def _stepped(rowptr: Tensor, more: Tensor, fewer: Tensor) -> Tensor:
+    """Where rows start when those of ``more`` have one entry more for each time they are named, or fewer."""
+    rows, which = torch.cat([more, fewer]).unique(return_inverse=True)
+    change = torch.cat([torch.ones_like(more), -torch.ones_like(fewer)])
+    steps = torch.zeros_like(rows).index_add_(0, which, change).cumsum(0).tolist()
+    begins = [*(rows + 1).tolist(), rowptr.numel()]
+    result = rowptr.clone()
+    for begin, end, step in zip(begins[:-1], begins[1:], steps, strict=True):
+        result[begin:end] += step
+    return result
 
 
 def _find(matrix: SparseMatrix, row: Tensor, col: Tensor, insert: bool = False) -> Tensor:
@@ -197,14 +233,12 @@ def _rescaled(
     rows: Tensor,
     row_scale: tuple[Tensor, Tensor],
     col_scale: tuple[Tensor, Tensor],
-) -> Tensor:
-    """A copy of the values with the entries of ``rows`` scaled by their row and their column."""
-    value = matrix.value.clone()
+) -> tuple[Tensor, Tensor]:
+    """Where the entries of ``rows`` are stored, and their values scaled by their row and their column."""
     place, owner = row_entries(matrix, rows)
     scale = _look_up(rows[owner], *row_scale, default=1.0)
     scale *= _look_up(matrix.col[place].long(), *col_scale, default=1.0)
-    value[place] = (value[place].double() * scale).to(value.dtype)
-    return value
+    return place, (matrix.value[place].double() * scale).to(matrix.dtype)
 
 
 def _look_up(ids: Tensor, table: Tensor, values: Tensor, default: float = 0.0) -> Tensor:
