@@ -17,9 +17,9 @@ def stopped(f, head, fraction=0.9, nodes=None):
     stop = CertifiedStop(Certifier(f), head, fraction, nodes)
     looks, look = [], stop._look
     stop._look = lambda *given: looks.append(given) or look(*given)
-    recall(stop, f, head)
+    recall(stop, f.adjacency)
     solution = solve(f, tol=1e-7, observer=stop)
-    keep(stop, f, head)
+    keep(stop, f.adjacency)
     assert stop.reached
     return solution, stop, len(looks)
 
@@ -66,7 +66,7 @@ def test_other_weights_and_other_questions_are_not_mixed_up(problem):
     def begins_anew(f, head, fraction=0.9, nodes=None):
         stop = CertifiedStop(Certifier(f), head, fraction, nodes)
         before = stop.looks_from
-        recall(stop, f, head)
+        recall(stop, f.adjacency)
         return stop.looks_from == before
 
     assert not begins_anew(f, head)
@@ -85,5 +85,5 @@ def test_a_solve_that_proves_too_little_is_not_remembered(problem):
     stop = CertifiedStop(Certifier(f), head, 1.0)
     solve(f, tol=0.1, observer=stop)
     assert not stop.reached
-    keep(stop, f, head)
+    keep(stop, f.adjacency)
     assert f.adjacency.proven is None

@@ -51,7 +51,7 @@ class HeadBound:
     def __init__(self, head: nn.Module, norm: str = "2") -> None:
         *self.body, last = layers(head)
         self.norm = norm
-        stretch = math.prod(lipschitz(layer, norm) for layer in self.body)
+        self.stretch = math.prod(lipschitz(layer, norm) for layer in self.body)
         if not isinstance(last, nn.Linear):
             raise InputError(
                 f"a head that ends in {type(last).__name__} cannot be bounded: end it in nn.Linear"
@@ -62,7 +62,12 @@ class HeadBound:
             weights, lambda: _measure(*weights, norm=norm), (norm, kernels.backend())
         )
         apart, self.slope, self.intercept, self.passes_on, self._packed = found
-        self.apart = apart * (stretch * (1 + 1e-12)) if self.body else apart
+        self.apart = apart * (self.stretch * (1 + 1e-12)) if self.body else apart
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """What was measured of the head, in a few numbers: other weights have others."""
+        return self.stretch, self.slope, self.intercept, self.passes_on
 
     @torch.no_grad()
     def margins(self, value: Tensor, value_sq: Tensor | None = None) -> Margins:

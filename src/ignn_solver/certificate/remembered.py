@@ -1,62 +1,61 @@
 """Where a proof succeeded before: on the same graph, with the same weights, the next solve looks there first.
 
 Features may have changed since. What is remembered only says when to look and where sweeps begin; the proof
-itself owes nothing to it.
+itself owes nothing to it. So weights count as the same if what was measured of them is.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import torch
-from torch import Tensor, nn
-
-from ..equilibrium import EquilibriumMap
+from ..adjacency import Adjacency
 from .certify import Certificate
+from .factor import Factor
 from .stopping import CertifiedStop
+
+
+class _Question(NamedTuple):
+    """What was asked, and of which weights.
+
+    Attributes:
+        fraction: The share of the nodes to prove.
+        matter: How many nodes matter.
+        factor: What was measured of W.
+        head: What was measured of the head.
+    """
+
+    fraction: float
+    matter: int
+    factor: Factor
+    head: tuple[float, ...]
 
 
 class Proven(NamedTuple):
     """A proof that ended a solve.
 
     Attributes:
-        weights: Copies of W and of what the head is made of.
-        asked: The share of the nodes that was asked for, and how many nodes matter.
+        question: What was asked.
         residual: A relative residual just above the one at which it succeeded.
         certificate: What it found.
     """
 
-    weights: list[Tensor]
-    asked: tuple[float, int]
+    question: _Question
     residual: float
     certificate: Certificate
 
 
-def recall(stop: CertifiedStop, f: EquilibriumMap, head: nn.Module) -> Proven | None:
-    """The last proof on the graph of ``f``, if the weights were the same; ``stop`` is told where it succeeded."""
-    found: Proven | None = f.adjacency.proven
-    if found is None or found.asked != (stop.fraction, stop.matter):
-        return None
-    now = _weights(f, head)
-    if len(now) != len(found.weights) or not all(map(torch.equal, now, found.weights)):
-        return None
-    stop.expect(found.residual, found.certificate)
-    return found
+def recall(stop: CertifiedStop, adjacency: Adjacency) -> None:
+    """Tell an observer where the last proof on this graph succeeded, if the same was asked."""
+    found: Proven | None = adjacency.proven
+    if found is not None and found.question == _question(stop):
+        stop.expect(found.residual, found.certificate)
 
 
-def keep(
-    stop: CertifiedStop, f: EquilibriumMap, head: nn.Module, before: Proven | None = None
-) -> None:
-    """Remember the proof with which an observer stopped a solve of ``f``; ``before`` was recalled for it."""
+def keep(stop: CertifiedStop, adjacency: Adjacency) -> None:
+    """Remember the proof with which an observer stopped a solve on this graph."""
     if stop.reached and stop.certificate is not None:
-        asked, residual = (stop.fraction, stop.matter), stop.reached_at
-        weights = _copies(f, head) if before is None else before.weights
-        f.adjacency.proven = Proven(weights, asked, residual, stop.certificate)
+        adjacency.proven = Proven(_question(stop), stop.reached_at, stop.certificate)
 
 
-def _weights(f: EquilibriumMap, head: nn.Module) -> list[Tensor]:
-    return [f.weight, *head.parameters(), *head.buffers()]
-
-
-def _copies(f: EquilibriumMap, head: nn.Module) -> list[Tensor]:
-    return [one.detach().clone() for one in _weights(f, head)]
+def _question(stop: CertifiedStop) -> _Question:
+    return _Question(stop.fraction, stop.matter, stop.certifier.factor, stop.head.numbers)

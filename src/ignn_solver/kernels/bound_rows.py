@@ -22,7 +22,7 @@ CHECKED: dict[str, Any] = {
     "nogil": True,
 }
 _EPSILON = float(np.finfo(np.float64).eps)
-_TINY = float(np.finfo(np.float64).tiny)
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @numba.njit(**CHECKED, inline="always")
@@ -73,20 +73,15 @@ def errors(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(**CHECKED)
-def shares(source, shrunk, near, pieces, factor, share):  # type: ignore[no-untyped-def]
-    """Factors that make the first estimate of each piece exact along v, where sweeps are slowest."""
-    share[:] = 0
-    size = np.zeros_like(share)
+def overlaps(first, last, source, shrunk, near, pieces, overlap):  # type: ignore[no-untyped-def]
+    """Add up, for each piece and both columns, v times the sources and v times where the estimate begins."""
     known = near.shape[0] > 0
-    for i in range(shrunk.shape[0]):
+    for i in range(first, last):
         piece, weight = pieces[i], shrunk[i]
-        share[piece, 0] += source[i, 0] * weight
-        share[piece, 1] += source[i, 1] * weight
-        size[piece, 0] += (near[i, 0] if known else weight) * weight
-        size[piece, 1] += (near[i, 1] if known else weight) * weight
-    for piece in range(share.shape[0]):
-        for c in range(2):
-            share[piece, c] *= factor / (1 - factor) / max(size[piece, c], _TINY)
+        overlap[piece, 0] += source[i, 0] * weight
+        overlap[piece, 1] += source[i, 1] * weight
+        overlap[piece, 2] += (near[i, 0] if known else weight) * weight
+        overlap[piece, 3] += (near[i, 1] if known else weight) * weight
 
 
 @numba.njit(**CHECKED)
@@ -146,6 +141,19 @@ def sweep(  # type: ignore[no-untyped-def]
         previous[i, 0], previous[i, 1] = next_one, next_error
     found[0], found[1], found[2], found[3] = grown, grown_error, plain, plain_error
     found[4], found[5] = change, whole
+
+
+@numba.njit(**CHECKED)
+def ended(first, last, scale, source, current, at_value, estimate, beyond, bound, granted):  # type: ignore[no-untyped-def]
+    """What sweeps gave, in float64, and what of it is new; as a guess of the bounds."""
+    for i in range(first, last):
+        # What a product of these rounds is small against it only if nothing cancels; NaN stays NaN.
+        whole, error = scale[0] * current[i, 0], scale[1] * current[i, 1]
+        whole, error = 0.0 if whole < 0 else whole, 0.0 if error < 0 else error
+        estimate[i, 0], estimate[i, 1] = whole, error
+        beyond[i, 0], beyond[i, 1] = whole - source[i, 0], error - source[i, 1]
+        granted[i] = error
+        bound[i] = whole - (0.0 if at_value else source[i, 0]) + error
 
 
 @numba.njit(**CHECKED)

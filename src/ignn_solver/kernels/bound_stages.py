@@ -9,6 +9,8 @@ from numba import prange
 from . import bound_rows as rows
 
 _PARALLEL = {**rows.CHECKED, "parallel": True}
+#: Sums of every part would be as large as the graph if it were in more pieces; for fewer rows one part will do.
+_FEW_PIECES, _MANY_ROWS = 64, 2**13
 
 
 @numba.njit(**_PARALLEL)
@@ -30,6 +32,46 @@ def sources(  # type: ignore[no-untyped-def]
                 shrunk, sizes, source, found[part],
             )  # fmt: skip
     return finite
+
+
+@numba.njit(**rows.CHECKED)
+def shares(splits, source, shrunk, near, pieces, num_pieces, factor):  # type: ignore[no-untyped-def]
+    """Factors that make the first estimate of each piece exact along v, where sweeps are slowest."""
+    parts, count = splits.shape[0] - 1, shrunk.shape[0]
+    if num_pieces > _FEW_PIECES or count < _MANY_ROWS:
+        parts = 1
+    overlap = np.zeros((parts, num_pieces, 4))
+    if parts == 1:
+        rows.overlaps(0, count, source, shrunk, near, pieces, overlap[0])
+    else:
+        _overlaps(splits, source, shrunk, near, pieces, overlap)
+    share = np.empty((num_pieces, 2))
+    for piece in range(num_pieces):
+        for c in range(2):
+            dot = size = 0.0
+            for part in range(parts):
+                dot += overlap[part, piece, c]
+                size += overlap[part, piece, 2 + c]
+            share[piece, c] = dot * (factor / (1 - factor)) / max(size, rows.TINY)
+    return share
+
+
+@numba.njit(**_PARALLEL)
+def _overlaps(splits, source, shrunk, near, pieces, overlap):  # type: ignore[no-untyped-def]
+    for part in prange(splits.shape[0] - 1):
+        rows.overlaps(
+            splits[part], splits[part + 1], source, shrunk, near, pieces, overlap[part]
+        )  # fmt: skip
+
+
+@numba.njit(**_PARALLEL)
+def ended(splits, scale, source, current, at_value, estimate, beyond, bound, granted):  # type: ignore[no-untyped-def]
+    """What sweeps gave, in float64, and what of it is new; as a guess of the bounds."""
+    for part in prange(splits.shape[0] - 1):
+        rows.ended(
+            splits[part], splits[part + 1], scale, source, current, at_value, estimate, beyond,
+            bound, granted,
+        )  # fmt: skip
 
 
 @numba.njit(**_PARALLEL)

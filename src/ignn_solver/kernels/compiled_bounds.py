@@ -15,9 +15,8 @@ import torch
 from torch import Tensor
 
 from ..memory import Scratch
-from . import bound_rows as rows
 from . import bound_stages as stages
-from .bound_rows import CHECKED
+from .bound_rows import CHECKED, TINY
 from .compiled import _threads
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ _SINGLE = torch.empty(0, dtype=torch.float32)
 #: Sweep once more for every time that the first sweep changes a guess by this share.
 _HARDLY = 0.0125
 _NOWHERE = np.empty((0, 2))
-_TINY = float(np.finfo(np.float64).tiny)
 
 
 #: What rounding can do to one evaluation of f; see ``certificate.rounding``. The norm of a row of the residual
@@ -69,7 +67,6 @@ def _bounded(  # type: ignore[no-untyped-def]
 
     That is 0 where a norm is not finite.
     """
-    count = rowptr.shape[0] - 1
     source, estimate = wide[0], wide[1]
     found = np.zeros((splits.shape[0] - 1, 8))
     if not stages.sources(
@@ -78,11 +75,10 @@ def _bounded(  # type: ignore[no-untyped-def]
     ):  # fmt: skip
         return 0
     length = found[:, 2].sum()
-    share = np.empty((num_pieces, 2))
-    rows.shares(source, shrunk, near, pieces, factor, share)
+    share = stages.shares(splits, source, shrunk, near, pieces, num_pieces, factor)
     scale, total, mean = np.empty(2), np.empty(2), np.empty(2)
     for c in range(2):
-        scale[c], total[c] = max(found[:, c].max(), _TINY), found[:, 3 + c].sum()
+        scale[c], total[c] = max(found[:, c].max(), TINY), found[:, 3 + c].sum()
         # An estimate is about 1 / (1 - factor) of its source, and v may be added in proportion.
         mean[c] = (1 - theta) * total[c] / length / (1 - factor)
     small, even, images, current, previous = narrow[0], narrow[1], narrow[2], narrow[3], narrow[4]
@@ -102,29 +98,21 @@ def _bounded(  # type: ignore[no-untyped-def]
         spent += 1
         if judged and not proves:
             # A guess that the first sweep hardly changes is as good as it gets.
-            more = found[:, 4].sum() / max(found[:, 5].sum(), _TINY) / _HARDLY
+            more = found[:, 4].sum() / max(found[:, 5].sum(), TINY) / _HARDLY
             sweeps, look = min(sweeps, spent + int(min(more, sweeps))), sweeps
         elif judged:
             left = 0.0
             for c in range(2):
                 grown = found[:, c].max() * ((1 + growth) / growth)
                 lacking = min(grown, found[:, 2 + c].max() / (2 * growth)) * factor
-                left += lacking * (total[c] / max(total[0] + total[1], _TINY))
+                left += lacking * (total[c] / max(total[0] + total[1], TINY))
             if left <= 1:
                 current = images
                 break
             more = math.log(left) / -math.log(rate) if np.isfinite(left) else float(sweeps)
             look = spent - 1 + max(1, math.ceil(more / 2))
-    for i in range(count):
-        # What a product of these rounds is small against it only if nothing cancels; NaN stays NaN.
-        first, second = scale[0] * current[i, 0], scale[1] * current[i, 1]
-        estimate[i, 0] = 0.0 if first < 0 else first
-        estimate[i, 1] = 0.0 if second < 0 else second
-        beyond[i, 0], beyond[i, 1] = estimate[i, 0] - source[i, 0], estimate[i, 1] - source[i, 1]
+    stages.ended(splits, scale, source, current, at_value, estimate, beyond, bound, granted)
     if not proves:
-        for i in range(count):
-            granted[i] = estimate[i, 1]
-            bound[i] = estimate[i, 0] - (0.0 if at_value else source[i, 0]) + granted[i]
         return spent
     stages.lifted(
         rowptr, col, value, splits, visits, factor, theta, slack, growth, length, shrunk, source, estimate,

@@ -157,9 +157,9 @@ def _solve_until_proven(
     if tol is None:
         # Below this, rounding is all that is left of the residual.
         tol = max(16 * torch.finfo(f.bias.dtype).eps, 1e-12)
-    before = recall(stop, f, head)
+    recall(stop, f.adjacency)
     solution = solve(f, solver, tol=tol, max_evals=max_evals, on_failure=on_failure, observer=stop)
-    keep(stop, f, head, before)
+    keep(stop, f.adjacency)
     if stop.reached and stop.certificate is not None:
         found = stop.margins if nodes is None else None
         return _with_certificate(f, head, solution, stop.certificate, found)
