@@ -51,20 +51,18 @@ LARGE_SETS = ("wordnet", "com-amazon")
 AT_RECIPE = tuple(f"{name}:recipe" for name in GRAPH_SETS)
 CLASSICAL = {"picard": ig.Picard(), "anderson": ig.Anderson(), "broyden": ig.Broyden()}
 LEARNED = ("learned-paper", "learned")
-#: What the paper's solver may take for its unrolled steps where memory is measured.
-UNROLLED_GIB = 4.0
 #: How often a fit that takes a second or less is timed; the median counts.
 FITS = 5
 Rows = list[dict[str, Any]]
 
 
 def paper_options(name: str) -> dict[str, Any]:
-    """The recipe's settings for the paper's solver, K at most 10; fewer updates where one takes seconds."""
+    """The recipe's settings for the paper's solver, K at most 10."""
     if name in GRAPH_SETS + AT_RECIPE:
         return {"steps": 8, "iterations": 60, "lr": 0.02}
     settings = dict(load_recipe(name).solver)
     settings["steps"] = min(10, settings.get("steps", 10))
-    return {**settings, "iterations": 20 if name in LARGE_SETS else 60, "lr": 0.02}
+    return {**settings, "iterations": 60, "lr": 0.02}
 
 
 def options_of(preset: str, name: str) -> dict[str, Any]:
@@ -200,10 +198,7 @@ def memory(cell: Mapping[str, Any]) -> Rows:
     # The larger one last, as a peak never falls.
     for preset in reversed(LEARNED):
         before = peak_gib()
-        options = options_of(preset, name)
-        if preset == "learned-paper":
-            options["memory"] = UNROLLED_GIB
-        solver = ig.fit_solver(model, data, preset, seed=seed, **options)
+        solver = ig.fit_solver(model, data, preset, seed=seed, **options_of(preset, name))
         most = peak_gib()
         f, _ = equilibrium(model, data)
         reached = reach(f, solver, 1e-3)

@@ -25,7 +25,7 @@ def test_every_preset_beats_plain_iteration_without_labels(model, graph, f, pres
 @pytest.mark.parametrize("preset", ["learned", "learned-paper"])
 def test_the_same_seed_gives_the_same_solver(model, graph, f, preset):
     one, other = (ig.fit_solver(model, graph, preset, seed=4, **quick(preset)) for _ in range(2))
-    assert torch.equal(ig.solve(f, one, tol=1e-3).value, ig.solve(f, other, tol=1e-3).value)
+    assert torch.equal(ig.solve(f, one, tol=1e-2).value, ig.solve(f, other, tol=1e-2).value)
 
 
 @pytest.mark.parametrize("preset", ["learned", "learned-nn"])

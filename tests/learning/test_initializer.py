@@ -20,6 +20,13 @@ def test_untrained_graph_layers_are_plain_steps(f):
     torch.testing.assert_close(guess(f), f(f(f.start())))
 
 
+@pytest.mark.parametrize("source", ["b", "x", "bx"])
+def test_rows_are_guessed_alone_as_with_all_others(f, source):
+    guess = MlpInitializer(16, source, f.features.shape[1])
+    rows = torch.tensor([3, 1, 3])
+    torch.testing.assert_close(guess(f, rows), guess(f)[rows])
+
+
 @pytest.mark.parametrize("source", ["b", "x"])
 def test_the_perceptron_sees_only_the_nodes_own_row(f, source):
     guess = MlpInitializer(16, source, f.features.shape[1])

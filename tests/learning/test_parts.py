@@ -1,21 +1,37 @@
+import pytest
 import torch
 
-from ignn_solver.learning.parts import grow_part, part_map
+import ignn_solver as ig
+from ignn_solver.learning.parts import Part, Player, Recorder, grow_part
+from ignn_solver.learning.sparsify import sparsified
 
 
-def test_the_fixed_point_of_a_part_is_the_part_of_the_fixed_point(f, solution):
-    nodes = grow_part(f.adjacency, 60, torch.Generator().manual_seed(0))
+@pytest.fixture
+def nodes(f):
+    return grow_part(f.adjacency, 60, torch.Generator().manual_seed(0))
+
+
+def test_the_fixed_point_of_a_part_is_the_part_of_the_fixed_point(f, solution, nodes):
     assert len(nodes) == 60
     assert (nodes.diff() > 0).all()
-    part, target = part_map(f, solution, nodes)
-    torch.testing.assert_close(target, solution[nodes])
-    torch.testing.assert_close(part(target), f(solution)[nodes], rtol=1e-4, atol=1e-5)
+    part = Part(f, nodes).at(solution)
+    found = ig.solve(part, tol=1e-6).value
+    torch.testing.assert_close(found, solution[nodes], rtol=1e-3, atol=1e-4)
     torch.testing.assert_close(part.features, f.features[nodes])
+
+
+def test_a_part_evaluates_as_the_whole_graph_does_at_any_moment(f, nodes):
+    part, z = Part(f, nodes), torch.randn_like(f.bias)
+    for _ in range(3):
+        image = f(z)
+        torch.testing.assert_close(part.at(z)(z[nodes]), image[nodes], rtol=1e-4, atol=1e-5)
+        z = image
 
 
 def test_a_part_grows_over_several_components(f):
     everything = grow_part(f.adjacency, f.adjacency.num_nodes, torch.Generator().manual_seed(0))
     assert torch.equal(everything, torch.arange(f.adjacency.num_nodes))
+    torch.testing.assert_close(Part(f, everything).at(f.bias)(f.bias), f(f.bias))
 
 
 def test_sparse_features_are_cut_as_dense_ones(f, solution):
@@ -23,5 +39,16 @@ def test_sparse_features_are_cut_as_dense_ones(f, solution):
     sparse = type(f)(
         f.adjacency, f.weight, f.bias, f.contraction, f.activation, f.features.to_sparse_csr()
     )
-    part, _ = part_map(sparse, solution, nodes)
+    part = Part(sparse, nodes).at(solution)
+    assert part.features is not None
     torch.testing.assert_close(part.features.to_dense(), f.features[nodes])
+
+
+def test_a_mixer_hears_in_a_part_what_it_would_hear_in_the_whole_graph(f, nodes):
+    sparse = sparsified(f.adjacency, 0.5, "random")
+    heard, states = Recorder(sparse, nodes), [torch.randn(len(f.bias), 3) for _ in range(2)]
+    whole = [heard.matmul(x) for x in states]
+    for _ in range(2):  # a part is trained on several times
+        player = Player(heard)
+        for x, image in zip(states, whole, strict=True):
+            torch.testing.assert_close(player.matmul(x[nodes]), image[nodes])

@@ -20,7 +20,8 @@ from .initializer import initializer as make_initializer
 from .losses import LossWeights
 from .mixer import Mixer
 from .momentum import MomentumOptions, fit_momentum
-from .unroll import OnUpdate, UnrollOptions, train_unrolled
+from .training import OnUpdate, train_unrolled
+from .unroll import UnrollOptions
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -32,9 +33,9 @@ LearnedSolver = Learned | MixedAnderson
 
 #: What each preset of the paper's family is made of.
 PAPER_PRESETS: dict[str, dict[str, Any]] = {
-    "learned-paper": {"mixer": "gn", "initializer": "mlp-x"},
-    "learned-nn": {"mixer": "nn", "initializer": "mlp-x"},
-    "learned-aa": {"mixer": "aa", "initializer": "mlp-x"},
+    "learned-paper": {"mixer": "gn", "initializer": "mlp-bx"},
+    "learned-nn": {"mixer": "nn", "initializer": "mlp-bx"},
+    "learned-aa": {"mixer": "aa", "initializer": "mlp-bx"},
 }
 PRESETS = ("learned", *PAPER_PRESETS)
 
@@ -68,7 +69,7 @@ def fit_solver(
         **options: For ``"learned"``: ``rank``, ``narrow``, ``ridge``, ``degree``, ``base``. For the
             others: ``mixer``, ``initializer``, ``window``, ``compressed``, ``hidden``, ``scope``, ``density``,
             ``sparsifier``, ``iterations``, ``lr``, ``lambda_reconstruction``, ``lambda_initial``,
-            ``lambda_alpha``, ``schedule``, ``memory``, ``safeguard``, ``history``.
+            ``lambda_alpha``, ``schedule``, ``memory``, ``nodes``, ``safeguard``, ``history``.
 
     Returns:
         The solver: pass it to ``model.predict(data, solver=...)``.
@@ -138,7 +139,7 @@ _LOSSES = {
 }
 _PARTS = {"mixer", "initializer", "window", "compressed", "hidden", "scope"}
 _SOLVER = {"density", "sparsifier", "safeguard", "history"}
-_TRAINING = {"iterations", "lr", "memory"}
+_TRAINING = {"iterations", "lr", "memory", "nodes"}
 
 
 def _refuse_unknown(unknown: set[str], known: set[str]) -> None:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from ..equilibrium import EquilibriumMap
 from ..errors import InputError
-from ..nn.features import FeatureLinear
+from ..nn.features import FeatureLinear, rows_of
 
 
 class Initializer(nn.Module):
@@ -29,34 +29,47 @@ class ZeroInitializer(Initializer):
 
 
 class MlpInitializer(Initializer):
-    """The paper's initializer: a narrow perceptron on each node's own input.
+    r"""The paper's initializer: a narrow perceptron on each node's own input.
+
+    The guess is :math:`\sigma(b + \text{wide}(\text{relu}(\text{narrow}(\cdot))))`: untrained it is ``f(0)``
+    but for chance, and it lies where equilibria lie.
 
     Args:
         width: Width d of the node states.
-        source: ``"b"``, what the features inject and is at hand anyway, or ``"x"``, the features.
-        in_channels: Features of a node, for ``"x"``.
-        middle: Width of the narrow middle.
+        source: ``"b"``, what the features inject and is at hand anyway; ``"x"``, the features; or
+            ``"bx"``, both.
+        in_channels: Features of a node, for ``"x"`` and ``"bx"``.
+        middle: Width of the narrow middle; by default half that of the states, at least 32.
     """
 
     def __init__(
-        self, width: int, source: str = "b", in_channels: int | None = None, middle: int = 32
+        self,
+        width: int,
+        source: str = "b",
+        in_channels: int | None = None,
+        middle: int | None = None,
     ) -> None:
         super().__init__()
-        if source not in ("b", "x"):
-            raise InputError(f'the initializer reads "b" or "x", not {source!r}')
-        self.source = source
-        size = width if source == "b" else in_channels
-        if size is None:
+        if source not in ("b", "x", "bx"):
+            raise InputError(f'the initializer reads "b", "x" or "bx", not {source!r}')
+        if "x" in source and in_channels is None:
             raise InputError('an initializer on "x" needs in_channels')
-        self.narrow = FeatureLinear(size, middle)
+        middle = max(32, width // 2) if middle is None else middle
+        self.narrow = FeatureLinear(width, middle) if "b" in source else None
+        self.narrow_x = FeatureLinear(in_channels or 0, middle) if "x" in source else None
         self.wide = nn.Linear(middle, width)
 
-    def forward(self, f: EquilibriumMap) -> Tensor:
-        """The guess, ``n x d``: a correction to ``f(0)``, so that an untrained one does no harm."""
-        source = f.bias if self.source == "b" else f.features
-        if source is None:
-            raise InputError("this map does not carry the features that the initializer reads")
-        return f.start() + self.wide(torch.relu(self.narrow(source)))
+    def forward(self, f: EquilibriumMap, rows: Tensor | None = None) -> Tensor:
+        """The guess, ``n x d``, or that of some rows."""
+        bias = f.bias if rows is None else f.bias[rows]
+        middle = torch.zeros(()) if self.narrow is None else self.narrow(bias)
+        if self.narrow_x is not None:
+            if f.features is None:
+                raise InputError("this map does not carry the features that the initializer reads")
+            features = f.features if rows is None else rows_of(f.features, rows)
+            middle = middle + self.narrow_x(features)
+        guess: Tensor = getattr(torch, f.activation)(bias + self.wide(torch.relu(middle)))
+        return guess
 
 
 class GraphInitializer(Initializer):
@@ -85,13 +98,15 @@ class GraphInitializer(Initializer):
 
 
 def initializer(name: str, width: int, in_channels: int | None = None) -> Initializer:
-    """The initializer called ``none``, ``mlp``, ``mlp-x`` or ``graph`` (``graph2`` for two layers)."""
+    """The initializer called ``none``, ``mlp``, ``mlp-x``, ``mlp-bx`` or ``graph`` (``graph2`` for two layers)."""
     if name == "none":
         return ZeroInitializer()
     if name == "mlp":
         return MlpInitializer(width)
-    if name == "mlp-x":
-        return MlpInitializer(width, "x", in_channels)
+    if name in ("mlp-x", "mlp-bx"):
+        return MlpInitializer(width, name[4:], in_channels)
     if name in ("graph", "graph2"):
         return GraphInitializer(width, 2 if name == "graph2" else 1)
-    raise InputError(f"unknown initializer {name!r}: choose none, mlp, mlp-x, graph or graph2")
+    raise InputError(
+        f"unknown initializer {name!r}: choose none, mlp, mlp-x, mlp-bx, graph or graph2"
+    )

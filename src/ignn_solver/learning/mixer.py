@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import torch
 from torch import Tensor, nn
 
@@ -9,6 +11,13 @@ from ..adjacency import Adjacency
 from ..errors import InputError
 
 MIXERS = ("gn", "nn", "gru", "tcn")
+
+
+class SparseGraph(Protocol):
+    """What a mixer asks of the graph that it sees."""
+
+    def matmul(self, x: Tensor) -> Tensor:
+        """The product with ``n x h``."""
 
 
 class Compressor(nn.Module):
@@ -84,7 +93,7 @@ class Mixer(nn.Module):
         nn.init.zeros_(self.out.bias)
 
     def forward(
-        self, history: list[tuple[Tensor, Tensor]], adjacency: Adjacency, sparse: Adjacency | None
+        self, history: list[tuple[Tensor, Tensor]], adjacency: Adjacency, sparse: SparseGraph | None
     ) -> tuple[Tensor, Tensor]:
         """Predict from the compressed residuals, oldest first.
 

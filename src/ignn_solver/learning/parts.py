@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -10,58 +12,103 @@ from torch import Tensor
 
 from ..adjacency import Adjacency
 from ..equilibrium import EquilibriumMap
+from ..nn.features import rows_of
 from ..sparse import SparseMatrix
 
 
-def part_map(f: EquilibriumMap, solution: Tensor, nodes: Tensor) -> tuple[EquilibriumMap, Tensor]:
-    """The map on some of the nodes, with the others held at their equilibrium.
+class Cut:
+    """The edges between some of the nodes, and those that come in from the others.
 
-    What comes in over the border is added to b, so the part's fixed point is exactly
-    ``solution[nodes]``.
+    Args:
+        adjacency: The whole graph.
+        nodes: The nodes of the part, ascending.
+    """
+
+    def __init__(self, adjacency: Adjacency, nodes: Tensor) -> None:
+        self.inside, outside = _cut(adjacency, nodes)
+        self._senders = torch.from_numpy(np.unique(outside.indices)).long()
+        self._outside = outside[:, self._senders.numpy()]
+
+    def received(self, states: Callable[[Tensor], Tensor]) -> Tensor:
+        """What comes in over the border, given the states of the nodes that are asked for."""
+        return torch.from_numpy(np.ascontiguousarray(self._outside @ states(self._senders).numpy()))
+
+
+class Part:
+    """A part of a graph as problems of its own, one for each moment of what the other nodes do.
+
+    What comes in over the border is added to b. With the other nodes at their equilibrium the fixed point
+    of the part is exactly ``solution[nodes]``; with the others where a solve has them at some step, an
+    evaluation of the part is exactly that step's evaluation of the whole graph.
 
     Args:
         f: The map on the whole graph.
-        solution: Its fixed point, ``n x d``.
         nodes: The nodes of the part, ascending.
-
-    Returns:
-        The map of the part, and its fixed point.
     """
-    rowptr, col, value = f.adjacency.matrix.arrays
+
+    def __init__(self, f: EquilibriumMap, nodes: Tensor) -> None:
+        self.f, self.nodes = f, nodes
+        self.cut = Cut(f.adjacency, nodes)
+        self.features = None if f.features is None else rows_of(f.features, nodes)
+
+    def at(self, z: Tensor) -> EquilibriumMap:
+        """The map of the part while the other nodes have the states ``z``, ``n x d`` of the whole graph."""
+        f = self.f
+        bias = f.bias[self.nodes] + self.cut.received(lambda rows: z[rows] @ f.weight)
+        return EquilibriumMap(
+            self.cut.inside, f.weight, bias, f.contraction, f.activation, self.features
+        )
+
+
+class Recorder:
+    """The whole graph for a mixer, which remembers what each product brings over a border.
+
+    Args:
+        whole: The graph.
+        nodes: The nodes within the border.
+    """
+
+    def __init__(self, whole: Adjacency, nodes: Tensor) -> None:
+        self.whole, self.cut = whole, Cut(whole, nodes)
+        self.received: list[Tensor] = []
+
+    def matmul(self, x: Tensor) -> Tensor:
+        """The product with the whole graph."""
+        self.received.append(self.cut.received(x.__getitem__))
+        return self.whole.matmul(x)
+
+
+class Player:
+    """The part for a mixer: the other nodes send what a :class:`Recorder` heard, product by product."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._inside, self._received = recorder.cut.inside, iter(recorder.received)
+
+    def matmul(self, x: Tensor) -> Tensor:
+        """The rows of the part of the product with the whole graph."""
+        return self._inside.matmul(x) + next(self._received)
+
+
+def _cut(adjacency: Adjacency, nodes: Tensor) -> tuple[Adjacency, sp.csr_matrix]:
+    """The adjacency between the nodes, and what their rows hold of all others' columns."""
+    rowptr, col, value = adjacency.matrix.arrays
     chosen = nodes.numpy()
-    rows = sp.csr_matrix((value, col, rowptr), shape=f.adjacency.matrix.shape)[chosen]
+    rows = sp.csr_matrix((value, col, rowptr), shape=adjacency.matrix.shape)[chosen]
     inside = rows[:, chosen].tocsr()
-    projected = solution @ f.weight
-    received = torch.from_numpy(np.ascontiguousarray(rows @ projected.numpy()))
     matrix = SparseMatrix(
         torch.from_numpy(inside.indptr),
         torch.from_numpy(inside.indices),
         torch.from_numpy(inside.data),
         (len(chosen), len(chosen)),
     )
-    adjacency = Adjacency(matrix, f.adjacency.degree[nodes], symmetric=f.adjacency.symmetric)
-    if f.adjacency.symmetric:
+    if adjacency.symmetric:
         matrix.__dict__["transpose"] = matrix
-    border = received - adjacency.matmul(projected[nodes])
-    bias = f.bias[nodes] + border
-    features = None if f.features is None else _select(f.features, chosen)
-    part = EquilibriumMap(adjacency, f.weight, bias, f.contraction, f.activation, features)
-    return part, solution[nodes]
-
-
-def _select(features: Tensor, chosen: np.ndarray) -> Tensor:
-    if features.layout == torch.strided:
-        return features[torch.from_numpy(chosen)]
-    matrix = SparseMatrix.from_torch(features)
-    rowptr, col, value = matrix.arrays
-    part = sp.csr_matrix((value, col, rowptr), shape=matrix.shape)[chosen]
-    return torch.sparse_csr_tensor(
-        torch.from_numpy(part.indptr).long(),
-        torch.from_numpy(part.indices).long(),
-        torch.from_numpy(part.data),
-        part.shape,
-        check_invariants=False,
-    )
+    part = Adjacency(matrix, adjacency.degree[nodes], symmetric=adjacency.symmetric)
+    others = np.ones(adjacency.num_nodes, bool)
+    others[chosen] = False
+    rows.data = np.where(others[rows.indices], rows.data, 0)
+    rows.eliminate_zeros()
+    return part, rows
 
 
 def grow_part(adjacency: Adjacency, size: int, generator: torch.Generator) -> Tensor:

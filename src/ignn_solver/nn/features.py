@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -51,6 +52,22 @@ def _sparse(x: Tensor, dtype: torch.dtype, unit: bool) -> SparseMatrix:
     row = matrix.row.long()
     squares = matrix.value.new_zeros(matrix.shape[0]).index_add_(0, row, matrix.value.square())
     return matrix.with_value(matrix.value / squares.sqrt().clamp_min(1e-12)[row])
+
+
+def rows_of(features: Tensor, rows: Tensor) -> Tensor:
+    """Some rows of dense or sparse features."""
+    if features.layout == torch.strided:
+        return features[rows]
+    matrix = SparseMatrix.from_torch(features)
+    rowptr, col, value = matrix.arrays
+    part = sp.csr_matrix((value, col, rowptr), shape=matrix.shape)[rows.numpy()]
+    return torch.sparse_csr_tensor(
+        torch.from_numpy(part.indptr).long(),
+        torch.from_numpy(part.indices).long(),
+        torch.from_numpy(part.data),
+        part.shape,
+        check_invariants=False,
+    )
 
 
 class FeatureLinear(nn.Module):

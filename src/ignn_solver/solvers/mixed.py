@@ -13,7 +13,7 @@ from ..adjacency import Adjacency
 from ..equilibrium import AdjointMap, EquilibriumMap, FixedPointMap
 from ..errors import InputError
 from ..learning.initializer import Initializer
-from ..learning.mixer import Mixer
+from ..learning.mixer import Mixer, SparseGraph
 from ..learning.sparsify import sparsified
 from .anderson import Anderson
 from .half import HalfSteps, check_history
@@ -32,7 +32,7 @@ class Window:
     """
 
     adjacency: Adjacency
-    sparse: Adjacency | None
+    sparse: SparseGraph | None
     half: HalfSteps | None = None
     values: list[Tensor] = field(default_factory=list)
     residuals: list[Tensor] = field(default_factory=list)
