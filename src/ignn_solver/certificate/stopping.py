@@ -146,16 +146,19 @@ class CertifiedStop:
             if not self._plausible():
                 self._plan(self._guess, relative)
                 return
-        self._prove(evaluation, relative)
+            self._prove(evaluation, relative, current=self._step == 1)
+        else:
+            self._prove(evaluation, relative)
 
-    def _prove(self, evaluation: Evaluation, relative: float) -> None:
-        exactly, guessed = self._exactly, self.margins is not None
-        if not guessed:
-            self.margins = self._margins(evaluation)
+    def _prove(self, evaluation: Evaluation, relative: float, current: bool = False) -> None:
+        """Try a proof; the margins are ``current`` if they are those of all nodes at this evaluation."""
+        exactly = self._exactly
+        if self.margins is None:
+            self.margins, current = self._margins(evaluation), True
         found = self._certified(evaluation, self._enough())
         if self._plausible():
-            if guessed:
-                self._step = 1
+            if not current:
+                self._step, current = 1, True
                 self.margins = self._margins(evaluation)
                 self._unproven = self._count(found)
             if not self._proven() and self._plausible() and not exactly:
@@ -165,7 +168,7 @@ class CertifiedStop:
         if not self.reached:
             self._plan(found, relative)
             if self._exactly and not exactly and relative <= self.looks_from:
-                self._prove(evaluation, relative)
+                self._prove(evaluation, relative, current)
 
     def _certified(self, evaluation: Evaluation, enough: float) -> Certificate:
         self.checks += 1
