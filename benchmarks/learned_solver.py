@@ -259,6 +259,7 @@ PAPER = {"steps": 6, "iterations": 40, "lr": 0.02}
 ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "learned-paper": ("learned-paper", {}),
     "no initializer": ("learned-paper", {"initializer": "none"}),
+    "initializer on X": ("learned-paper", {"initializer": "mlp-x"}),
     "initializer on b": ("learned-paper", {"initializer": "mlp"}),
     "graph initializer": ("learned-paper", {"initializer": "graph"}),
     "no alpha loss": ("learned-paper", {"lambda_alpha": 0.0}),
@@ -313,7 +314,7 @@ def ablation(cell: Mapping[str, Any]) -> Rows:
 PARTS: dict[str, tuple[Callable[[Mapping[str, Any]], Rows], tuple[str, ...]]] = {
     "evaluations": (evaluations, NODE_SETS + GRAPH_SETS + AT_RECIPE),
     "transfer": (transfer, (*NODE_SETS, "blocks")),
-    "cost": (cost, NODE_SETS + GRAPH_SETS),
+    "cost": (cost, (*NODE_SETS, "wordnet", *GRAPH_SETS)),
     "alternating": (alternating, NODE_SETS),
     "memory": (memory, ("com-amazon",)),
     "ablation": (ablation, NODE_SETS[:1]),

@@ -27,3 +27,5 @@ def test_parts_have_a_size(f, untrained):
     assert part_size(f, untrained, UnrollOptions(nodes=100)) == 100
     with pytest.raises(InputError, match="too little to unroll"):
         part_size(f, untrained, UnrollOptions(memory=1e-6))
+    with pytest.raises(InputError, match="at least 32 nodes, not 8"):
+        part_size(f, untrained, UnrollOptions(nodes=8))

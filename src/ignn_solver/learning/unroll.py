@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .mixer import Mixer
 
 _GIB = 2**30
+#: With fewer nodes a part is all border.
+_FEWEST = 32
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,9 @@ def part_size(f: EquilibriumMap, solver: MixedAnderson, options: UnrollOptions) 
     # Each step keeps z, f(z), its residual and three products for each entry of the window.
     floats_per_node = options.steps * width * (6 + 3 * (window + 1))
     fits = int(options.memory * _GIB / (f.bias.element_size() * floats_per_node))
-    if fits < 32:
+    if options.nodes < _FEWEST:
+        raise InputError(f"a part needs at least {_FEWEST} nodes, not {options.nodes}")
+    if fits < _FEWEST:
         raise InputError(
             f"{options.memory} GiB is too little to unroll {options.steps} steps of width {width}: "
             "raise the memory or lower the steps"
