@@ -9,7 +9,6 @@ from typing import TextIO
 import typer
 
 from ..errors import InputError
-from ..freed import keep_freed
 from .bench import bench
 from .datasets import datasets
 from .demo import demo
@@ -48,7 +47,6 @@ def _show_warning(
 
 def main() -> None:
     """Run the command line: wrong input is one sentence and status 2, Ctrl-C is status 130."""
-    keep_freed()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning

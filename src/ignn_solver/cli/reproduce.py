@@ -58,7 +58,9 @@ def reproduce(
     from ..experiments.request import Request, experiment
     from ..experiments.running import run_at_hand
     from ..files import write_json
+    from ..freed import keep_freed
 
+    keep_freed()
     if name == "list":
         _list(data_dir)
         return

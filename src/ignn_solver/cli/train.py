@@ -77,12 +77,14 @@ def train(
     """
     import torch
 
+    from ..freed import keep_freed
     from ..models import build, model_class
     from ..recipe import load_recipe
     from ..results import write_results
     from ..scalars import scalars
     from ..tasks.node import accuracy, fit
 
+    keep_freed()
     started = time.perf_counter()
     source = dataset_source(dataset, edges, features, labels, split, seed)
     data = load_source(source, data_dir)

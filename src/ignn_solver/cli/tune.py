@@ -37,11 +37,13 @@ def tune(
     Example: ignn-solver tune citeseer --model gcn --budget 12
     """
     from ..files import write_text
+    from ..freed import keep_freed
     from ..results import write_results
     from ..tasks.tune import recipe_text
     from ..tasks.tune import tune as search
     from .train import dataset_source, load_source
 
+    keep_freed()
     started = time.perf_counter()
     data = load_source(dataset_source(dataset, None, None, None, None, 0), data_dir)
     stem = dataset.replace(":", "-") + ("" if model == "ignn" else f"-{model}")

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import read_json, write_json
+from ..freed import give_back
 from ..progress import bar
 
 
@@ -88,4 +89,5 @@ def run_grid(
                 "result": result,
             }
             write_json(cell.path(folder), content)
+            give_back()
             shown.update(number + 1, str(cell))
