@@ -79,7 +79,11 @@ class SparseMatrix:
             raise InputError(f"a sparse matrix has 2 dimensions, not {matrix.dim()}")
         csr = matrix if matrix.layout == torch.sparse_csr else matrix.to_sparse_csr()
         shape = (int(csr.shape[0]), int(csr.shape[1]))
-        return cls(csr.crow_indices(), csr.col_indices(), csr.values(), shape)
+        values = csr.values()
+        # Values keep the whole tensor alive, unlike its indices: what is cached for as long as it lives would
+        # be kept forever.
+        values = values if values.requires_grad else values.detach()
+        return cls(csr.crow_indices(), csr.col_indices(), values, shape)
 
     @property
     def num_entries(self) -> int:

@@ -1,6 +1,8 @@
 """Dense and sparse features give the same, and sparse ones are never made dense."""
 
+import gc
 import resource
+import weakref
 
 import pytest
 import torch
@@ -161,3 +163,13 @@ def test_reset_and_repr():
     assert not torch.equal(linear.weight, before)
     assert torch.equal(linear.bias, torch.zeros(4))
     assert repr(linear) == "FeatureLinear(5, 4, dropout=0.25)"
+
+
+def test_nothing_is_kept_of_sparse_features_that_are_gone():
+    linear = FeatureLinear(4, 2)
+    x = torch.eye(4).to_sparse_csr()
+    linear(x)
+    gone = weakref.ref(x)
+    del x
+    gc.collect()
+    assert gone() is None
