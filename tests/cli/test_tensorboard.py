@@ -43,8 +43,8 @@ def test_fitting_a_solver(cli, trained, tmp_path):
         assert found["residual/picard"][-1][0] == last["picard_evals"]
         assert found["residual/picard"][-1][1] <= last["tol"]
         assert ("fit/loss" in found) == (preset == "learned-paper")
-    # 120 updates of the mixer after three times as many of the initializer.
-    assert [step for step, _ in found["fit/last_error"]] == list(range(480))
+    # 120 updates of the mixer after ten times as many of the initializer.
+    assert [step for step, _ in found["fit/last_error"]] == list(range(1320))
 
 
 def test_benchmarking(cli, tmp_path):
