@@ -17,7 +17,6 @@ def test_the_fixed_point_of_a_part_is_the_part_of_the_fixed_point(f, solution, n
     part = Part(f, nodes).at(solution)
     found = ig.solve(part, tol=1e-6).value
     torch.testing.assert_close(found, solution[nodes], rtol=1e-3, atol=1e-4)
-    torch.testing.assert_close(part.features, f.features[nodes])
 
 
 def test_a_part_evaluates_as_the_whole_graph_does_at_any_moment(f, nodes):
@@ -32,16 +31,6 @@ def test_a_part_grows_over_several_components(f):
     everything = grow_part(f.adjacency, f.adjacency.num_nodes, torch.Generator().manual_seed(0))
     assert torch.equal(everything, torch.arange(f.adjacency.num_nodes))
     torch.testing.assert_close(Part(f, everything).at(f.bias)(f.bias), f(f.bias))
-
-
-def test_sparse_features_are_cut_as_dense_ones(f, solution):
-    nodes = torch.tensor([1, 5, 8])
-    sparse = type(f)(
-        f.adjacency, f.weight, f.bias, f.contraction, f.activation, f.features.to_sparse_csr()
-    )
-    part = Part(sparse, nodes).at(solution)
-    assert part.features is not None
-    torch.testing.assert_close(part.features.to_dense(), f.features[nodes])
 
 
 def test_a_mixer_hears_in_a_part_what_it_would_hear_in_the_whole_graph(f, nodes):

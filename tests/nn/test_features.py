@@ -9,7 +9,7 @@ import torch
 
 from ignn_solver.errors import InputError
 from ignn_solver.nn.conv import IGNNConv
-from ignn_solver.nn.features import FeatureLinear, check_features
+from ignn_solver.nn.features import FeatureLinear, check_features, rows_of
 from problems import DOUBLE
 
 LAYOUTS = {
@@ -173,3 +173,9 @@ def test_nothing_is_kept_of_sparse_features_that_are_gone():
     del x
     gc.collect()
     assert gone() is None
+
+
+def test_rows_of_sparse_features_are_those_of_dense_ones():
+    x, rows = torch.randn(6, 4).relu(), torch.tensor([5, 1, 1])
+    assert torch.equal(rows_of(x, rows), x[rows])
+    assert torch.equal(rows_of(x.to_sparse_csr(), rows).to_dense(), x[rows])

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from ..adjacency import Adjacency
 from ..equilibrium import EquilibriumMap
-from ..nn.features import rows_of
 from ..sparse import SparseMatrix
 
 
@@ -49,15 +48,12 @@ class Part:
     def __init__(self, f: EquilibriumMap, nodes: Tensor) -> None:
         self.f, self.nodes = f, nodes
         self.cut = Cut(f.adjacency, nodes)
-        self.features = None if f.features is None else rows_of(f.features, nodes)
 
     def at(self, z: Tensor) -> EquilibriumMap:
         """The map of the part while the other nodes have the states ``z``, ``n x d`` of the whole graph."""
         f = self.f
         bias = f.bias[self.nodes] + self.cut.received(lambda rows: z[rows] @ f.weight)
-        return EquilibriumMap(
-            self.cut.inside, f.weight, bias, f.contraction, f.activation, self.features
-        )
+        return EquilibriumMap(self.cut.inside, f.weight, bias, f.contraction, f.activation)
 
 
 class Recorder:

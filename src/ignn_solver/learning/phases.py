@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from ..equilibrium import EquilibriumMap
 from .losses import relative_distance, total_loss
 from .parts import Part, Player, Recorder, grow_part
-from .unroll import UnrollOptions, part_size, unroll
+from .unroll import UnrollOptions, unroll
 
 if TYPE_CHECKING:
     from ..solvers.mixed import MixedAnderson
@@ -74,6 +74,7 @@ class Mixing:
         mixer: Mixer,
         f: EquilibriumMap,
         solution: Tensor,
+        size: int,
         options: UnrollOptions,
         generator: torch.Generator,
     ) -> None:
@@ -83,7 +84,7 @@ class Mixing:
         with torch.no_grad():
             self.guess = solver.initializer(f)
         self.sparse = solver.sparse_graph(f.adjacency)
-        self.size = part_size(f, solver, options)
+        self.size = size
         self.maps = [f] * options.steps
         self.start, self.target = self.guess, solution
         self.heard: Recorder | None = None

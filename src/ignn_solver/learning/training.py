@@ -11,7 +11,7 @@ from torch import Tensor
 from ..equilibrium import EquilibriumMap
 from ..progress import bar
 from .phases import Guessing, Mixing, Phase
-from .unroll import UnrollOptions
+from .unroll import UnrollOptions, part_size
 
 if TYPE_CHECKING:
     from ..solvers.mixed import MixedAnderson
@@ -57,7 +57,9 @@ def train_unrolled(
         updates.append(_GUESS_UPDATES * options.iterations)
     mixer = solver.mixer
     if mixer is not None:
-        phases.append(lambda: Mixing(solver, mixer, f, solution, options, generator))
+        # Too little memory is said before anything is trained.
+        size = part_size(f, solver, options)
+        phases.append(lambda: Mixing(solver, mixer, f, solution, size, options, generator))
         updates.append(options.iterations)
     history: list[dict[str, float]] = []
     with torch.enable_grad(), bar("fitting the solver", sum(updates), progress) as shown:
