@@ -5,6 +5,7 @@ import torch
 
 import ignn_solver as ig
 from ignn_solver.datasets import load
+from ignn_solver.learning.fit import make_mixed
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +29,8 @@ def f(model, graph):
 @pytest.fixture(scope="session")
 def solution(f):
     return ig.solve(f, tol=1e-6).value
+
+
+@pytest.fixture
+def untrained():
+    return make_mixed({"width": 16, "in_channels": 12, "mixer": "nn", "initializer": "mlp"})

@@ -25,7 +25,10 @@ def test_every_preset_beats_plain_iteration_without_labels(model, graph, f, pres
 @pytest.mark.parametrize("preset", ["learned", "learned-paper"])
 def test_the_same_seed_gives_the_same_solver(model, graph, f, preset):
     one, other = (ig.fit_solver(model, graph, preset, seed=4, **quick(preset)) for _ in range(2))
-    assert torch.equal(ig.solve(f, one, tol=1e-2).value, ig.solve(f, other, tol=1e-2).value)
+    # The paper's solver has no safeguard, and with this seed it does not get there: it fails alike.
+    found = [ig.solve(f, s, tol=1e-3, on_failure="return") for s in (one, other)]
+    assert torch.equal(found[0].value, found[1].value)
+    assert torch.equal(found[0].trace, found[1].trace)
 
 
 @pytest.mark.parametrize("preset", ["learned", "learned-nn"])

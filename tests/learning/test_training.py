@@ -6,11 +6,6 @@ from ignn_solver.learning.training import train_unrolled
 from ignn_solver.learning.unroll import UnrollOptions, part_size, unroll
 
 
-@pytest.fixture
-def untrained():
-    return make_mixed({"width": 16, "in_channels": 12, "mixer": "nn", "initializer": "mlp"})
-
-
 def test_training_lowers_the_error_and_leaves_the_map_alone(f, solution, untrained):
     weight = f.weight.clone()
     options = UnrollOptions(steps=4, iterations=30, lr=0.02)
@@ -40,3 +35,14 @@ def test_a_graph_that_does_not_fit_is_trained_on_in_parts(f, solution):
         errors[name] = float((iterates[-1].detach() - solution).norm() / solution.norm())
     # What is learnt on parts holds on the whole graph.
     assert errors["parts"] < 1.3 * errors["whole"]
+
+
+def test_an_initializer_that_looks_along_edges_learns_on_parts_too(f, solution):
+    solver = make_mixed({"width": 16, "in_channels": 12, "mixer": "aa", "initializer": "graph"})
+    seen = []
+    solver.initializer.register_forward_hook(lambda module, given, out: seen.append(len(out)))
+    history = train_unrolled(
+        solver, f, solution, UnrollOptions(iterations=6, nodes=100), progress=False
+    )
+    assert seen == [100] * 60
+    assert history[-1]["last_error"] < history[0]["last_error"]

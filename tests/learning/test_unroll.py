@@ -3,13 +3,7 @@ import torch
 
 import ignn_solver as ig
 from ignn_solver.errors import InputError
-from ignn_solver.learning.fit import make_mixed
 from ignn_solver.learning.unroll import UnrollOptions, part_size, unroll
-
-
-@pytest.fixture
-def untrained():
-    return make_mixed({"width": 16, "in_channels": 12, "mixer": "nn", "initializer": "mlp"})
 
 
 def test_unrolling_is_what_a_solve_does(f, untrained):

@@ -138,6 +138,7 @@ class CertifiedStop:
             self.margins = Margins(*(found[order.places] for found in self.margins))
 
     def _look(self, evaluation: Evaluation, relative: float) -> None:
+        current = False
         if self._guess is None:
             self._step = max(1, self.matter // _ENOUGH_FOR_A_GUESS)
             self._guess = self.certifier.guess(evaluation)
@@ -146,11 +147,10 @@ class CertifiedStop:
             if not self._plausible():
                 self._plan(self._guess, relative)
                 return
-            self._prove(evaluation, relative, current=self._step == 1)
-        else:
-            self._prove(evaluation, relative)
+            current = self._step == 1
+        self._prove(evaluation, relative, current)
 
-    def _prove(self, evaluation: Evaluation, relative: float, current: bool = False) -> None:
+    def _prove(self, evaluation: Evaluation, relative: float, current: bool) -> None:
         """Try a proof; the margins are ``current`` if they are those of all nodes at this evaluation."""
         exactly = self._exactly
         if self.margins is None:

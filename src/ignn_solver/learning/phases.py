@@ -32,30 +32,42 @@ class Phase(Protocol):
 
 
 class Guessing:
-    """The initializer against the equilibrium: it sees single rows, so any rows will do."""
+    """The initializer against the equilibrium.
+
+    One that sees single rows learns from any rows of a large graph; one that looks along the edges
+    from parts, around which the other nodes are at their equilibrium.
+    """
 
     def __init__(
         self,
         solver: MixedAnderson,
         f: EquilibriumMap,
         solution: Tensor,
+        size: int,
         options: UnrollOptions,
         generator: torch.Generator,
     ) -> None:
         self.module: Initializer = solver.initializer
-        self.f, self.solution = f, solution
+        self.f, self.solution, self.size = f, solution, size
         self.options, self.generator = options, generator
+        self.map, self.target = f, solution
 
     def loss(self, update: int, done: float) -> tuple[Tensor, dict[str, float]]:
         """The distance from the equilibrium."""
-        guess, target = self._guess()
+        guess, target = self._guess(update)
         error = float(relative_distance(guess.detach(), target))
         entry = {"steps": 0.0, "initial_error": error, "last_error": error}
         return total_loss(guess, [], [], target, self.options.losses, done), entry
 
-    def _guess(self) -> tuple[Tensor, Tensor]:
+    def _guess(self, update: int) -> tuple[Tensor, Tensor]:
         nodes, most = self.f.bias.shape[0], self.options.nodes
-        if self.module.evaluations or nodes <= most:
+        if self.module.evaluations:
+            if self.size < nodes and update % _UPDATES_OF_A_PART == 0:
+                chosen = grow_part(self.f.adjacency, self.size, self.generator)
+                self.map = Part(self.f, chosen).at(self.solution)
+                self.target = self.solution[chosen]
+            return self.module(self.map), self.target
+        if nodes <= most:
             return self.module(self.f), self.solution
         rows = torch.randint(nodes, (most,), generator=self.generator)
         return self.module(self.f, rows), self.solution[rows]

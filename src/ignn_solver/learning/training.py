@@ -48,17 +48,17 @@ def train_unrolled(
         One entry an update: the unrolled steps (none while the initializer is trained), the loss, and
         the relative errors of the guess and the last iterate.
     """
+    # Too little memory is said before anything is trained.
+    size = part_size(f, solver, options)
     generator = torch.Generator().manual_seed(options.seed)
     # Each is made when its turn comes: the mixer goes on from where the initializer ends.
     phases: list[Callable[[], Phase]] = []
     updates = []
     if list(solver.initializer.parameters()):
-        phases.append(lambda: Guessing(solver, f, solution, options, generator))
+        phases.append(lambda: Guessing(solver, f, solution, size, options, generator))
         updates.append(_GUESS_UPDATES * options.iterations)
     mixer = solver.mixer
     if mixer is not None:
-        # Too little memory is said before anything is trained.
-        size = part_size(f, solver, options)
         phases.append(lambda: Mixing(solver, mixer, f, solution, size, options, generator))
         updates.append(options.iterations)
     history: list[dict[str, float]] = []
