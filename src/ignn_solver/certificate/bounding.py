@@ -55,7 +55,6 @@ def bounded(
     sweeps: int,
     enough: float,
     near: Tensor | None = None,
-    proves: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor | None, int] | None:
     """How far each node can be from the equilibrium.
 
@@ -67,7 +66,6 @@ def bounded(
         sweeps: Products with K to spend at most.
         enough: Stop sweeping when the bounds are about this close, as a share.
         near: Where to begin, found for states not far away, ``n x 2``; used if compiled.
-        proves: Whether bounds are needed, and not mere estimates of them; in torch they are always made.
 
     Returns:
         The bounds and what of them is granted to rounding, ``n`` each, float64; where to begin for states not far
@@ -75,12 +73,43 @@ def bounded(
     """
     if not is_fused(f):
         return _in_torch(f, factor, sweeper, measured, sweeps, enough)
-    width, terms = f.bias.shape[1], roundings(f, measured)
-    allowed = _allowance(width, terms, measured.dtype, f.bias.dtype, factor, f.activation)
     found = kernels.compiled_bounds.bounded(
-        sweeper, *measured[:3], allowed, measured.at_value, sweeps, enough, near, proves
+        sweeper,
+        *measured[:3],
+        _allowed(f, factor, measured),
+        measured.at_value,
+        sweeps,
+        enough,
+        near,
     )
     return found if found[-1] > 0 else None
+
+
+def guessed(
+    f: EquilibriumMap, factor: Factor, sweeper: Sweeper, measured: Measured
+) -> tuple[Tensor, Tensor] | None:
+    """About what :func:`bounded` gives for f(z), without a product of A: it proves nothing.
+
+    Errors are taken to lie along the vector that is shrunk most slowly, and neighbours to be of one size.
+    """
+    if is_fused(f):
+        return kernels.compiled_bounds.guessed(
+            sweeper, *measured[:3], _allowed(f, factor, measured)
+        )
+    norms = _norms(f, measured)
+    if norms is None:
+        return None
+    residual, state_norm, value_norm, bias_norm = norms
+    error = rounding.evaluation_error(
+        f, factor, state_norm, bias_norm, value_norm, measured.dtype, roundings(f, measured)
+    )
+    whole, granted = sweeper.first_estimate(torch.stack([residual, error], -1)).unbind(-1)
+    return whole - residual + granted, granted
+
+
+def _allowed(f: EquilibriumMap, factor: Factor, measured: Measured) -> np.ndarray:
+    width, terms = f.bias.shape[1], roundings(f, measured)
+    return _allowance(width, terms, measured.dtype, f.bias.dtype, factor, f.activation)
 
 
 @lru_cache(maxsize=8)
@@ -113,13 +142,10 @@ def _in_torch(
     sweeps: int,
     enough: float,
 ) -> tuple[Tensor, Tensor, None, int] | None:
-    width, kind = f.bias.shape[1], f.bias.dtype
-    residual = rounding.upper_norms(measured.residual_sq, width, measured.dtype)
-    value_norm = rounding.upper_norms(measured.value_sq, width, kind)
-    bias_norm = rounding.upper_norms(measured.bias_sq, width, kind)
-    state_norm = value_norm if measured.at_value else value_norm + residual
-    if not bool(torch.isfinite(state_norm + residual).all()):
+    norms = _norms(f, measured)
+    if norms is None:
         return None
+    residual, state_norm, value_norm, bias_norm = norms
     spread = sweeper.product(state_norm) / factor.value
     error = rounding.evaluation_error(
         f, factor, spread, bias_norm, value_norm, measured.dtype, roundings(f, measured)
@@ -131,3 +157,14 @@ def _in_torch(
         # e >= r + K e, no product is needed to bound K e.
         whole = whole * (1 + EPSILON) - residual
     return (whole + granted) * (1 + 4 * EPSILON), granted, None, spent
+
+
+def _norms(f: EquilibriumMap, measured: Measured) -> tuple[Tensor, Tensor, Tensor, Tensor] | None:
+    """Upper norms of the rows of the residual, of z, f(z) and b; ``None`` where one is not finite."""
+    width, kind = f.bias.shape[1], f.bias.dtype
+    residual = rounding.upper_norms(measured.residual_sq, width, measured.dtype)
+    value_norm = rounding.upper_norms(measured.value_sq, width, kind)
+    bias_norm = rounding.upper_norms(measured.bias_sq, width, kind)
+    state_norm = value_norm if measured.at_value else value_norm + residual
+    finite = bool(torch.isfinite(state_norm + residual).all())
+    return (residual, state_norm, value_norm, bias_norm) if finite else None

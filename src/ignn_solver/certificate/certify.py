@@ -13,7 +13,7 @@ from ..equilibrium import EquilibriumMap, Evaluation
 from ..errors import InputError
 from ..solving import Solution
 from . import rounding
-from .bounding import Measured, bounded
+from .bounding import Measured, bounded, guessed
 from .bounds import Sweeper
 from .factor import Factor, measured_factor, objection
 
@@ -108,10 +108,17 @@ class Certifier:
             evaluation.residual_sq, evaluation.value_sq, False, sweeps, enough, near=near
         )
 
-    def guess(self, evaluation: Evaluation, *, sweeps: int = 8) -> Certificate:
-        """About what :meth:`observe` would give, in a few sweeps that are not checked: it proves nothing."""
-        squares = evaluation.residual_sq, evaluation.value_sq
-        return self._bounded(*squares, False, sweeps, 0.1, proves=False)
+    def guess(self, evaluation: Evaluation) -> Certificate:
+        """About what :meth:`observe` would give, without a single sweep: it proves nothing."""
+        rows = evaluation.residual_sq.shape[0]
+        if self.sweeper is None:
+            return self._nothing(rows)
+        squares = evaluation.residual_sq, evaluation.value_sq, self._bias_sq
+        measured = Measured(*squares, False, self.f.bias.dtype)
+        found = guessed(self.f, self.factor, self.sweeper, measured)
+        if found is None:
+            return self._nothing(rows, finite=False)
+        return Certificate(*found, self.factor.norm, self.factor.value, 0)
 
     def exact(self, value: Tensor, *, sweeps: int = 100, enough: float = 0.02) -> Certificate:
         """The certificate of any states, from an evaluation of f at them in float64."""
@@ -136,7 +143,6 @@ class Certifier:
         enough: float,
         dtype: torch.dtype | None = None,
         near: Certificate | None = None,
-        proves: bool = True,
     ) -> Certificate:
         """The certificate from squared row norms; ``dtype`` is the type in which f was computed."""
         if self.sweeper is None:
@@ -144,7 +150,7 @@ class Certifier:
         dtype = dtype or self.f.bias.dtype
         measured = Measured(residual_sq, value_sq, self._bias_sq, at_value, dtype)
         start = None if near is None else near.beyond
-        found = bounded(self.f, self.factor, self.sweeper, measured, sweeps, enough, start, proves)
+        found = bounded(self.f, self.factor, self.sweeper, measured, sweeps, enough, start)
         if found is None:
             return self._nothing(residual_sq.shape[0], finite=False)
         bound, granted, beyond, spent = found

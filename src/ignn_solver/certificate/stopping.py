@@ -40,7 +40,7 @@ class CertifiedStop:
 
     It waits for the relative residual to fall to a target. The first target makes a proof plausible. There the
     bounds are guessed and compared with the margins, which says how much further the residual has to fall: that
-    is the next target, at which the proof is tried. It starts from the guess, and margins are computed anew only
+    is the next target, at which the proof is tried. Margins are computed anew only
     if the old ones do not speak clearly against it. If it fails it says by how much, which gives the next target.
     So a guess and a proof are usual; a proof alone where a solve like it has been proven before. Where the
     allowance for rounding stands in the way, f is evaluated in float64 for the proof.
@@ -144,7 +144,7 @@ class CertifiedStop:
             self._guess = self.certifier.guess(evaluation)
             self.margins = self._margins(evaluation)
             self._unproven = self._count(self._guess)
-            if not self._plausible():
+            if not self._proven():
                 self._plan(self._guess, relative)
                 return
             current = self._step == 1

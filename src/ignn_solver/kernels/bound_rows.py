@@ -31,6 +31,16 @@ def upper(square, grown, lost):  # type: ignore[no-untyped-def]
     return math.sqrt(np.float64(square) * grown + lost)
 
 
+@numba.njit(**CHECKED, inline="always")
+def rounded(entries, spread, bias, size, allowed):  # type: ignore[no-untyped-def]
+    """What rounding can have done to a row of f(z) of so many entries."""
+    terms = (entries + 3) * allowed.roundoff
+    gamma = terms / (1 - terms) if terms < 1 else np.inf
+    share = allowed.projected + gamma * (allowed.factor + allowed.projected)
+    error = share * spread + gamma * bias + allowed.activation * size
+    return (error + allowed.underflow * (entries + 1)) * (1 + 1e-12 + 1e-15 * entries)
+
+
 @numba.njit(**CHECKED)
 def norms(first, last, residual_sq, value_sq, bias_sq, allowed, at_value, source, sizes, found):  # type: ignore[no-untyped-def]
     """Upper norms of the residual and of b, of z and of f(z); how many rows have one that is not finite."""
@@ -57,13 +67,8 @@ def errors(  # type: ignore[no-untyped-def]
         i = visits[place]
         entries = rowptr[place + 1] - rowptr[place]
         spread, _ = pair_product(col, value, sizes, rowptr[place], rowptr[place + 1])
-        residual, bias = source[i, 0], source[i, 1]
-        terms = (entries + 3) * allowed.roundoff
-        gamma = terms / (1 - terms) if terms < 1 else np.inf
-        share = allowed.projected + gamma * (allowed.factor + allowed.projected)
-        error = share * (spread * (1 + slack)) + gamma * bias
-        error += allowed.activation * sizes[i, 1]
-        error = (error + allowed.underflow * (entries + 1)) * (1 + 1e-12 + 1e-15 * entries)
+        residual = source[i, 0]
+        error = rounded(entries, spread * (1 + slack), source[i, 1], sizes[i, 1], allowed)
         source[i, 1] = error
         most, most_error = max(most, residual), max(most_error, error)
         length += shrunk[i]
@@ -117,7 +122,6 @@ def sweep(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """The next estimate, in place of the previous one; if asked, the image of the current one and what it lacks."""
     plain = plain_error = grown = grown_error = np.float32(0)
-    change = whole = 0.0
     for place in range(first, last):
         i = visits[place]
         product, product_error = pair_product(col, value, current, rowptr[place], rowptr[place + 1])
@@ -135,25 +139,20 @@ def sweep(  # type: ignore[no-untyped-def]
             grown_error = _larger(grown_error, gap_error, part_error + added_error)
             plain = _larger(plain, gap, added)
             plain_error = _larger(plain_error, gap_error, added_error)
-            change += gap
-            whole += image
             images[i, 0], images[i, 1] = image, image_error
         previous[i, 0], previous[i, 1] = next_one, next_error
     found[0], found[1], found[2], found[3] = grown, grown_error, plain, plain_error
-    found[4], found[5] = change, whole
 
 
 @numba.njit(**CHECKED)
-def ended(first, last, scale, source, current, at_value, estimate, beyond, bound, granted):  # type: ignore[no-untyped-def]
-    """What sweeps gave, in float64, and what of it is new; as a guess of the bounds."""
+def ended(first, last, scale, source, current, estimate, beyond):  # type: ignore[no-untyped-def]
+    """What sweeps gave, in float64, and what of it is new."""
     for i in range(first, last):
         # What a product of these rounds is small against it only if nothing cancels; NaN stays NaN.
         whole, error = scale[0] * current[i, 0], scale[1] * current[i, 1]
         whole, error = 0.0 if whole < 0 else whole, 0.0 if error < 0 else error
         estimate[i, 0], estimate[i, 1] = whole, error
         beyond[i, 0], beyond[i, 1] = whole - source[i, 0], error - source[i, 1]
-        granted[i] = error
-        bound[i] = whole - (0.0 if at_value else source[i, 0]) + error
 
 
 @numba.njit(**CHECKED)
@@ -196,3 +195,33 @@ def finish(  # type: ignore[no-untyped-def]
             whole = whole * (1 + _EPSILON) - source[i, 0]
         granted[i] = ((1 + growth[1]) * estimate[i, 1] + lift[1] * shrunk[i]) * (1 + slack)
         bound[i] = (whole + granted[i]) * (1 + 4 * _EPSILON)
+
+
+@numba.njit(**CHECKED)
+def alone(  # type: ignore[no-untyped-def]
+    rowptr, residual_sq, value_sq, bias_sq, allowed, shrunk, pieces, bound, granted, sums
+):
+    """Each row's residual, and its rounding if neighbours are as large as it; sums of v times both, and of v."""
+    for i in range(bound.shape[0]):
+        residual = upper(residual_sq[i], allowed.residual_grown, allowed.residual_lost)
+        size = upper(value_sq[i], allowed.grown, allowed.lost)
+        bias = upper(bias_sq[i], allowed.grown, allowed.lost)
+        error = rounded(rowptr[i + 1] - rowptr[i], size + residual, bias, size, allowed)
+        bound[i], granted[i] = residual, error
+        piece, weight = pieces[i], shrunk[i]
+        sums[piece, 0] += residual * weight
+        sums[piece, 1] += error * weight
+        sums[piece, 2] += weight * weight
+
+
+@numba.njit(**CHECKED)
+def along(shrunk, pieces, sums, series, bound, granted):  # type: ignore[no-untyped-def]
+    """What comes of both in the long run, along v: ``series`` times their share of it; whether all is finite."""
+    total = 0.0
+    for i in range(bound.shape[0]):
+        piece = pieces[i]
+        weight = shrunk[i] * series / max(sums[piece, 2], TINY)
+        granted[i] += sums[piece, 1] * weight
+        bound[i] = sums[piece, 0] * weight + granted[i]
+        total += bound[i]
+    return np.isfinite(total)

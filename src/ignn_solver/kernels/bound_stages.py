@@ -65,13 +65,10 @@ def _overlaps(splits, source, shrunk, near, pieces, overlap):  # type: ignore[no
 
 
 @numba.njit(**_PARALLEL)
-def ended(splits, scale, source, current, at_value, estimate, beyond, bound, granted):  # type: ignore[no-untyped-def]
-    """What sweeps gave, in float64, and what of it is new; as a guess of the bounds."""
+def ended(splits, scale, source, current, estimate, beyond):  # type: ignore[no-untyped-def]
+    """What sweeps gave, in float64, and what of it is new."""
     for part in prange(splits.shape[0] - 1):
-        rows.ended(
-            splits[part], splits[part + 1], scale, source, current, at_value, estimate, beyond,
-            bound, granted,
-        )  # fmt: skip
+        rows.ended(splits[part], splits[part + 1], scale, source, current, estimate, beyond)
 
 
 @numba.njit(**_PARALLEL)

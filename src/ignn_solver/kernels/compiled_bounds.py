@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ..memory import Scratch
+from . import bound_rows as rows
 from . import bound_stages as stages
 from .bound_rows import CHECKED, TINY
 from .compiled import _threads
@@ -27,8 +28,6 @@ _SERIAL_ENTRIES = 2**13
 #: Two pairs of columns in float64, and five in float32, for the work on the way.
 _WIDE, _NARROW = Scratch(), Scratch()
 _SINGLE = torch.empty(0, dtype=torch.float32)
-#: Sweep once more for every time that the first sweep changes a guess by this share.
-_HARDLY = 0.0125
 _NOWHERE = np.empty((0, 2))
 
 
@@ -58,12 +57,24 @@ def few_threads(entries: int) -> None:
 
 
 @numba.njit(**CHECKED)
+def _guessed(  # type: ignore[no-untyped-def]
+    rowptr, residual_sq, value_sq, bias_sq, allowed, shrunk, pieces, num_pieces, factor, bound, granted
+):  # fmt: skip
+    """Fill ``bound`` and ``granted`` by estimates; whether they are finite."""
+    sums = np.zeros((num_pieces, 3))
+    rows.alone(
+        rowptr, residual_sq, value_sq, bias_sq, allowed[0], shrunk, pieces, bound, granted, sums
+    )
+    return rows.along(shrunk, pieces, sums, factor / (1 - factor), bound, granted)
+
+
+@numba.njit(**CHECKED)
 def _bounded(  # type: ignore[no-untyped-def]
     rowptr, col, value, splits, visits, residual_sq, value_sq, bias_sq, allowed, shrunk, factor, rate,
     theta, slack, symmetric, at_value, sweeps, first_look, growth, near, pieces, num_pieces, wide,
-    narrow, proves, bound, granted, beyond,
+    narrow, bound, granted, beyond,
 ):  # fmt: skip
-    """Fill ``bound`` and ``granted``, by mere estimates unless it ``proves``, and ``beyond``; the products spent.
+    """Fill ``bound``, ``granted`` and ``beyond``; the products spent.
 
     That is 0 where a norm is not finite.
     """
@@ -96,11 +107,7 @@ def _bounded(  # type: ignore[no-untyped-def]
         previous, current = current, previous
         omega = 1 / (1 - squared * omega / (4 if spent > 1 else 2))
         spent += 1
-        if judged and not proves:
-            # A guess that the first sweep hardly changes is as good as it gets.
-            more = found[:, 4].sum() / max(found[:, 5].sum(), TINY) / _HARDLY
-            sweeps, look = min(sweeps, spent + int(min(more, sweeps))), sweeps
-        elif judged:
+        if judged:
             left = 0.0
             for c in range(2):
                 grown = found[:, c].max() * ((1 + growth) / growth)
@@ -111,9 +118,7 @@ def _bounded(  # type: ignore[no-untyped-def]
                 break
             more = math.log(left) / -math.log(rate) if np.isfinite(left) else float(sweeps)
             look = spent - 1 + max(1, math.ceil(more / 2))
-    stages.ended(splits, scale, source, current, at_value, estimate, beyond, bound, granted)
-    if not proves:
-        return spent
+    stages.ended(splits, scale, source, current, estimate, beyond)
     stages.lifted(
         rowptr, col, value, splits, visits, factor, theta, slack, growth, length, shrunk, source, estimate,
         at_value, found, bound, granted,
@@ -131,7 +136,6 @@ def bounded(
     sweeps: int,
     enough: float,
     near: Tensor | None = None,
-    proves: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor, int]:
     """The bounds of ``Certifier``, what of them is granted to rounding, where to begin nearby, and the sweeps.
 
@@ -145,7 +149,6 @@ def bounded(
         sweeps: Products with K to spend at most.
         enough: Stop sweeping when the bounds are about this close, as a share.
         near: Where to begin, from states not far away: the third of what was returned for them, ``n x 2``.
-        proves: Whether to turn what the sweeps give, which are mere estimates, into bounds.
 
     Returns:
         No sweeps were spent where a norm is not finite; then nothing is filled.
@@ -158,12 +161,38 @@ def bounded(
     shape = (matrix.shape[0], 2)
     wide, narrow = _WIDE.like(bound, (2, *shape)), _NARROW.like(_SINGLE, (5, *shape))
     start = _NOWHERE if near is None else near.numpy()
-    first_look = sweeper.first_look if near is None and proves else 1
+    first_look = sweeper.first_look if near is None else 1
     spent = _bounded(
         *layout.rows, matrix.splits, layout.visits, residual_sq.numpy(), value_sq.numpy(), bias_sq.numpy(),
         allowed, sweeper.shrunk.view(-1).numpy(), sweeper.factor, sweeper.rate,
         float(sweeper.theta), sweeper.slack, sweeper.adjacency.symmetric, at_value, sweeps,
         first_look, enough / 2, start, layout.pieces, layout.num_pieces, wide.numpy(),
-        narrow.numpy(), proves, bound.numpy(), granted.numpy(), beyond.numpy(),
+        narrow.numpy(), bound.numpy(), granted.numpy(), beyond.numpy(),
     )  # fmt: skip
     return bound, granted, beyond, spent
+
+
+def guessed(
+    sweeper: Sweeper,
+    residual_sq: Tensor,
+    value_sq: Tensor,
+    bias_sq: Tensor,
+    allowed: np.ndarray,
+) -> tuple[Tensor, Tensor] | None:
+    """About what :func:`bounded` gives for f(z), in no product: it proves nothing.
+
+    Errors are taken to lie along v on each piece of the graph, which is where they live longest.
+
+    Returns:
+        The bounds and what of them is granted to rounding; ``None`` where a norm is not finite.
+    """
+    layout = sweeper.layout
+    assert layout is not None
+    bound = torch.empty(residual_sq.shape[0], dtype=torch.float64)
+    granted = torch.empty_like(bound)
+    finite = _guessed(
+        sweeper.adjacency.matrix.arrays[0], residual_sq.numpy(), value_sq.numpy(), bias_sq.numpy(),
+        allowed, sweeper.shrunk.view(-1).numpy(), layout.pieces, layout.num_pieces, sweeper.factor,
+        bound.numpy(), granted.numpy(),
+    )  # fmt: skip
+    return (bound, granted) if finite else None
