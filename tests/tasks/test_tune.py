@@ -66,6 +66,33 @@ def test_a_study_goes_on_where_it_stopped(data, tmp_path, monkeypatch):
     assert search(data, path, budget=4).recipe.model == found.recipe.model
 
 
+def test_the_best_trials_are_confirmed_with_other_seeds_and_the_mean_decides(
+    data, tmp_path, monkeypatch
+):
+    path, lines = tmp_path / "study.log", []
+    found = search(data, path, lines, budget=7, confirm=4)
+    assert len(lines) == found.trials == 7
+    assert [line.split(":")[0] for line in lines[:3]] == ["trial 1", "trial 2", "trial 3"]
+    seen: dict[str, list[float]] = {}
+    for line in lines:
+        seen.setdefault(line.split("  ", 1)[1], []).append(
+            float(line.split("validation ")[1].split("%")[0])
+        )
+    again = {settings: values for settings, values in seen.items() if len(values) == 3}
+    assert len(again) == 2
+    means = {settings: sum(values) / 3 for settings, values in again.items()}
+    best = max(means, key=lambda settings: means[settings])
+    assert 100 * found.val_accuracy == pytest.approx(means[best], abs=0.06)
+    assert f"lr {found.recipe.training['lr']:g} " in best
+    # The best two of the search are those that were confirmed.
+    single = sorted((values[0] for values in seen.values()), reverse=True)
+    assert sorted((values[0] for values in again.values()), reverse=True) == single[:2]
+    assert "--confirm 4" in found.recipe.source
+    assert "over 3 seeds" in found.recipe.source
+    monkeypatch.setattr(module, "fit", None)  # all of it is on disk
+    assert search(data, path, budget=7, confirm=4) == found
+
+
 def test_our_model_has_its_own_settings_and_keeps_the_solvers(data, tmp_path):
     found = search(data, tmp_path / "study.log", model="ignn", dataset="citeseer", budget=1)
     paper = load_recipe("citeseer", "paper")
@@ -82,6 +109,10 @@ def test_what_cannot_be_tuned_is_one_sentence(data, tmp_path, monkeypatch):
         search(data, path, model="sgc", budget=1)
     with pytest.raises(InputError, match="at least 1 trial, not 0"):
         search(data, path, budget=0)
+    with pytest.raises(
+        InputError, match="of 2 trials at most 1 can confirm, and no fewer than 0, not 2"
+    ):
+        search(data, path, budget=2, confirm=2)
     path.write_text("no study\n")
     with pytest.raises(InputError, match=r"study\.log cannot be used as a study"):
         search(data, path, budget=1)

@@ -16,6 +16,9 @@ def tune(
     dataset: Annotated[str, typer.Argument(help="A name of `ignn-solver datasets`.")],
     model: Annotated[str, typer.Option(help=f"One of {', '.join(MODELS)}.")] = "ignn",
     budget: Annotated[int, typer.Option(help="Trials in all, the same for every model.")] = 12,
+    confirm: Annotated[
+        int, typer.Option(help="How many of them train the best two again, with other seeds.")
+    ] = 0,
     seed: Seed = 0,
     study: Annotated[
         Path | None,
@@ -35,6 +38,8 @@ def tune(
     """Search learning rate, weight decay, dropout and the like; test labels are never looked at.
 
     Example: ignn-solver tune citeseer --model gcn --budget 12
+
+    Example: ignn-solver tune citeseer --budget 12 --confirm 4
     """
     from ..files import write_text
     from ..freed import keep_freed
@@ -48,8 +53,8 @@ def tune(
     data = load_source(dataset_source(dataset, None, None, None, None, 0), data_dir)
     stem = dataset.replace(":", "-") + ("" if model == "ignn" else f"-{model}")
     found = search(
-        dataset, data, model, study or Path("studies") / f"{stem}.log", budget=budget, seed=seed,
-        progress=False if quiet else None, say=typer.echo,
+        dataset, data, model, study or Path("studies") / f"{stem}.log", budget=budget,
+        confirm=confirm, seed=seed, progress=False if quiet else None, say=typer.echo,
     )  # fmt: skip
     path = output or Path(f"{stem}-tuned.toml")
     write_text(path, recipe_text(found.recipe))

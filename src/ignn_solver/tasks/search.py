@@ -14,7 +14,11 @@ _WEIGHT_DECAYS = [0.0, 5e-4, 2e-3, 1e-2]
 _DROPOUTS = [0.2, 0.5, 0.8]
 _KAPPAS = [0.5, 0.7, 0.9]
 _MODELS: dict[str, dict[str, list[float]]] = {
-    "ignn": {"kappa": _KAPPAS, "input_dropout": [0.0, 0.5, 0.8], "unit_features": [False, True]},
+    "ignn": {
+        "kappa": _KAPPAS,
+        "input_dropout": [0.0, 0.5, 0.8, 0.9],
+        "unit_features": [False, True],
+    },
     "ignn-original": {"kappa": _KAPPAS},
     "mignn": {"kappa": _KAPPAS},
 }

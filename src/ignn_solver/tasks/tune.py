@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _WHOLE_TRIALS, _WHOLE_EPOCHS = 4, 30
 #: Every report is written to disk and waited for.
 _BETWEEN_REPORTS = 10
+#: So many of the best trials are trained again to confirm them.
+_FINALISTS = 2
 #: In the search, solves need not be as close as afterwards.
 _TOLERANCE = {model: {"tol": 1e-2} for model in ("ignn", "ignn-original", "eignn", "mignn")}
 
@@ -37,9 +39,9 @@ class Tuned:
 
     Attributes:
         recipe: The best settings.
-        val_accuracy: Their validation accuracy, between 0 and 1.
+        val_accuracy: Their validation accuracy, between 0 and 1; the mean over the seeds of a confirmed trial.
         trial: The number of their trial, from 0.
-        trials: How many trials were made, those stopped early included.
+        trials: How many trainings were made, those stopped early included.
     """
 
     recipe: Recipe
@@ -55,11 +57,15 @@ def tune(
     study: Path,
     *,
     budget: int = 12,
+    confirm: int = 0,
     seed: int = 0,
     progress: bool | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Tuned:
     """Try settings until the study has ``budget`` trials; the first are the paper's and the usual ones.
+
+    The best of many trials owes much to luck. With ``confirm``, so many of the trials train the best two settings
+    again, with other seeds, and the mean decides.
 
     Only training and validation nodes are looked at: the test mask is taken away first.
 
@@ -69,6 +75,7 @@ def tune(
         model: A name of ``ignn_solver.models``.
         study: The study's file; one that exists is gone on with.
         budget: Trials in all.
+        confirm: How many of them confirm.
         seed: Draws the trials, and seeds their training.
         progress: Show a progress bar; by default on a terminal.
         say: Called with a line for each trial.
@@ -80,6 +87,10 @@ def tune(
         raise InputError("optuna is not installed: pip install 'ignn-solver[tune]'")
     if budget < 1:
         raise InputError(f"a search needs at least 1 trial, not {budget}")
+    if not 0 <= confirm < budget:
+        raise InputError(
+            f"of {budget} trials at most {budget - 1} can confirm, and no fewer than 0, not {confirm}"
+        )
     start = load_recipe(dataset, _origin(dataset), model)
     seen = copy.copy(data)
     seen.test_mask = None
@@ -87,19 +98,23 @@ def tune(
     if not found.trials:
         for settings in starts(start, model):
             found.enqueue_trial(settings, skip_if_exists=True)
+    search = _Search(found, seen, model, start, seed, say)
     with bar(f"tuning {model} on {dataset}", budget, progress) as shown:
-        while (made := _made(found)) < budget:
+        while (made := _made(found)) < budget - confirm:
             shown.update(made, "")
-            trial = found.ask()
-            _run(found, trial, seen, model, start, seed, say)
+            search.run(found.ask())
+        best, accuracy, seeds = search.confirmed(
+            confirm, lambda done: shown.update(made + done, "")
+        )
         shown.update(budget, "")
-    best = found.best_trial
+    more = f" --confirm {confirm}" if confirm else ""
+    over = f" over {seeds} seeds" if seeds > 1 else ""
     source = (
-        f"`ignn-solver tune {dataset} --model {model} --budget {budget} --seed {seed}`: trial "
-        f"{best.number + 1} of {_made(found)}, validation accuracy {100 * found.best_value:.1f}%"
+        f"`ignn-solver tune {dataset} --model {model} --budget {budget}{more} --seed {seed}`: trial "
+        f"{best.number + 1} of {_made(found)}, validation accuracy {100 * accuracy:.1f}%{over}"
     )
     recipe = recipe_of(best.user_attrs["settings"], start, source)
-    return Tuned(recipe, found.best_value, best.number, _made(found))
+    return Tuned(recipe, accuracy, best.number, _made(found) + confirm)
 
 
 def _origin(dataset: str) -> str | None:
@@ -142,54 +157,106 @@ def _study(path: Path, name: str, seed: int) -> optuna.Study:
     return made
 
 
-def _run(
-    study: optuna.Study,
-    trial: optuna.Trial,
-    data: Data,
-    model: str,
-    start: Recipe,
-    seed: int,
-    say: Callable[[str], None],
-) -> None:
-    """Train with the settings of one trial and tell the study what validation said."""
-    import optuna
-    from optuna.trial import TrialState
+@dataclass(frozen=True)
+class _Search:
+    """What every training of a search has in common."""
 
-    settings = draw(trial, model)
-    trial.set_user_attr("settings", settings)
-    recipe = recipe_of(settings, start, "")
-    best = 0.0
+    study: optuna.Study
+    data: Data
+    model: str
+    start: Recipe
+    seed: int
+    say: Callable[[str], None]
 
-    def report(epoch: int, entry: dict[str, float]) -> None:
-        nonlocal best
-        best = max(best, entry["val_accuracy"])
-        if (epoch + 1) % _BETWEEN_REPORTS == 0:
-            trial.report(best, epoch + 1)
-            if trial.should_prune():
-                raise optuna.TrialPruned
+    def run(self, trial: optuna.Trial) -> None:
+        """Train with the settings of one trial and tell the study what validation said."""
+        import optuna
+        from optuna.trial import TrialState
 
-    torch.manual_seed(seed)
-    network = build(
-        model,
-        in_channels=data.num_features,
-        num_classes=data.num_classes,
-        **recipe.model,
-        **_TOLERANCE.get(model, {}),
-    )
-    shown = "  ".join(f"{name} {value:g}" for name, value in settings.items())
-    try:
-        result = fit(network, data, seed=seed, progress=False, on_epoch=report, **recipe.training)
-    except optuna.TrialPruned:
-        study.tell(trial, state=TrialState.PRUNED)
-        say(f"trial {trial.number + 1}: stopped early at {100 * best:.1f}%  {shown}")
-    except InputError as error:
-        if "diverged" not in str(error):
-            raise
-        study.tell(trial, state=TrialState.FAIL)
-        say(f"trial {trial.number + 1}: diverged  {shown}")
-    else:
-        study.tell(trial, result.val_accuracy)
-        say(f"trial {trial.number + 1}: validation {100 * result.val_accuracy:.1f}%  {shown}")
+        settings = draw(trial, self.model)
+        trial.set_user_attr("settings", settings)
+        best = 0.0
+
+        def report(epoch: int, entry: dict[str, float]) -> None:
+            nonlocal best
+            best = max(best, entry["val_accuracy"])
+            if (epoch + 1) % _BETWEEN_REPORTS == 0:
+                trial.report(best, epoch + 1)
+                if trial.should_prune():
+                    raise optuna.TrialPruned
+
+        shown, label = _shown(settings), f"trial {trial.number + 1}"
+        try:
+            reached = self._trained(settings, self.seed, report)
+        except optuna.TrialPruned:
+            self.study.tell(trial, state=TrialState.PRUNED)
+            self.say(f"{label}: stopped early at {100 * best:.1f}%  {shown}")
+        except InputError as error:
+            if "diverged" not in str(error):
+                raise
+            self.study.tell(trial, state=TrialState.FAIL)
+            self.say(f"{label}: diverged  {shown}")
+        else:
+            self.study.tell(trial, reached)
+            self.say(f"{label}: validation {100 * reached:.1f}%  {shown}")
+
+    def confirmed(
+        self, trainings: int, done: Callable[[int], None]
+    ) -> tuple[optuna.trial.FrozenTrial, float, int]:
+        """The best trial, its accuracy and over how many seeds, after so many trainings of the best ones."""
+        from optuna.trial import TrialState
+
+        trials = self.study.get_trials(False, (TrialState.COMPLETE,))
+        best = sorted(trials, key=lambda trial: trial.values[0], reverse=True)[:_FINALISTS]
+        if not trainings or not best:
+            return self.study.best_trial, self.study.best_value, 1
+        values = {trial.number: list(trial.values) for trial in best}
+        for turn in range(trainings):
+            done(turn)
+            trial, seed = best[turn % len(best)], self.seed + 1 + turn // len(best)
+            name = f"trial {trial.number + 1} with seed {seed}"
+            reached = self.study.user_attrs.get(name)
+            if reached is None:
+                reached = self._again(trial.user_attrs["settings"], seed, name)
+                self.study.set_user_attr(name, reached)
+            values[trial.number].append(reached)
+        means = {number: sum(some) / len(some) for number, some in values.items()}
+        chosen = max(best, key=lambda trial: means[trial.number])
+        return chosen, means[chosen.number], len(values[chosen.number])
+
+    def _again(self, settings: dict[str, float], seed: int, name: str) -> float:
+        try:
+            reached = self._trained(settings, seed)
+        except InputError as error:
+            if "diverged" not in str(error):
+                raise
+            reached = 0.0
+        self.say(f"{name}: validation {100 * reached:.1f}%  {_shown(settings)}")
+        return reached
+
+    def _trained(
+        self,
+        settings: dict[str, float],
+        seed: int,
+        report: Callable[[int, dict[str, float]], None] | None = None,
+    ) -> float:
+        """The validation accuracy of a training."""
+        recipe = recipe_of(settings, self.start, "")
+        torch.manual_seed(seed)
+        network = build(
+            self.model,
+            in_channels=self.data.num_features,
+            num_classes=self.data.num_classes,
+            **recipe.model,
+            **_TOLERANCE.get(self.model, {}),
+        )
+        return fit(
+            network, self.data, seed=seed, progress=False, on_epoch=report, **recipe.training
+        ).val_accuracy
+
+
+def _shown(settings: dict[str, float]) -> str:
+    return "  ".join(f"{name} {value:g}" for name, value in settings.items())
 
 
 def recipe_text(recipe: Recipe) -> str:
