@@ -1,5 +1,6 @@
 """Leaps: close where they claim to be, never the last word, and no trace of them in the answer."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -75,6 +76,23 @@ def test_the_error_is_a_share_of_the_change(name, activation, far, monkeypatch):
     assert (landing.point - second).norm() <= 0.01 * change + 1e-6 * start.norm()
     known = float((second - first).norm() / second.norm())
     assert landing.residuals == [pytest.approx(known, rel=0.05)]
+
+
+def test_it_leaps_only_where_that_saves_evaluations(monkeypatch):
+    f = problem()
+    solver = fitted(f)
+    expected = solver.details["residuals"]
+    made = leaps_of(monkeypatch)
+    # Two residuals above the tolerance, and three: the fourth evaluation is the last.
+    near, far = (math.sqrt(expected[k - 1] * expected[k]) for k in (2, 3))
+    assert ig.solve(f, solver, tol=near).converged
+    assert made == []
+    assert ig.solve(f, solver, tol=far).converged
+    assert len(made) >= 1
+    # What is not known of a solver does not keep it from leaping.
+    unknown = replace(solver, details={k: v for k, v in solver.details.items() if k != "residuals"})
+    assert unknown.far(near)
+    assert not solver.far(near)
 
 
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float32])

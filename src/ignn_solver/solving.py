@@ -189,9 +189,7 @@ def _solved(
 ) -> Solution:
     """The loop itself."""
     guard = Safeguard(f) if _watches(solver, safeguard) else None
-    leap = getattr(solver, "leap", None) if z0 is None and leaps(f) else None
-    # An observer wants to see what is on the way, or says from where on.
-    leap = leap if observer is None or hasattr(observer, "looks_from") else None
+    leap = _leap(f, solver, z0, tol, observer)
     kept = observer is not None and not getattr(observer, "keeps_no_value", False)
     loop = Loop(f, tol, guard, _sweeps(f, solver), leap is not None, kept)
     spent = 0
@@ -232,6 +230,20 @@ def _solved(
         outer.absorb(loop, nodes)
         loop = outer
     return _solution(loop)
+
+
+def _leap(
+    f: FixedPointMap, solver: Solver, z0: Tensor | None, tol: float, observer: Observer | None
+) -> Callable[..., Any] | None:
+    """How the solver leaps, if it can and that pays here."""
+    leap: Callable[..., Any] | None = getattr(solver, "leap", None)
+    if leap is None or z0 is not None or not leaps(f):
+        return None
+    # An observer wants to see what is on the way, or says from where on.
+    if observer is not None and not hasattr(observer, "looks_from"):
+        return None
+    far: Callable[[float], bool] = getattr(solver, "far", lambda tol: True)
+    return leap if far(tol) else None
 
 
 def _watches(solver: Solver, safeguard: bool | None) -> bool:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: No step is expected to lower a residual by more than this factor.
 _FASTEST = 1e-3
+#: A leap has to save this many evaluations: it begins and ends with one, the first of which leaves more behind.
+_FAR = 3
 #: Beyond this relative change of W the matrices fitted for it are not trusted any more.
 _WEIGHT_CHANGE = 0.02
 
@@ -203,6 +205,11 @@ class Learned:
         state.previous = z if z is state.proposed else z.clone()
         state.proposed = proposed
         return proposed, state
+
+    def far(self, tol: float) -> bool:
+        """Whether so many evaluations lie before a tolerance that it pays to leap."""
+        expected = self.details.get("residuals", [])
+        return not expected or sum(residual > tol for residual in expected) >= _FAR
 
     def leap(
         self, base: Base, state: Momentum, wanted: float, most: int, enough: float
