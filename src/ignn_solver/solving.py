@@ -243,7 +243,7 @@ def _leap(
     if observer is not None and not hasattr(observer, "looks_from"):
         return None
     far: Callable[[float], bool] = getattr(solver, "far", lambda tol: True)
-    return leap if far(tol) else None
+    return leap if far(max(tol, getattr(observer, "looks_from", 0.0))) else None
 
 
 def _watches(solver: Solver, safeguard: bool | None) -> bool:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import ignn_solver as ig
-from ignn_solver.learning.momentum import MomentumOptions, fit_momentum
+from ignn_solver.learning.momentum import MomentumOptions, _Steps, fit_momentum
 
 
 @pytest.mark.parametrize("rank", [0, 6])
@@ -37,6 +37,35 @@ def test_plain_steps_come_first_and_mixing_begins_without_momentum(f, solution):
     z, state = late.step(z, image, state)
     both = torch.cat([image - kept, kept - point], 1)
     torch.testing.assert_close(z, (image + both @ late.left[3] @ late.right[3]).clamp_min(0))
+
+
+@pytest.mark.parametrize("repeats", [True, False])
+def test_beyond_the_last_matrix_steps_repeat_it_or_are_plain(f, solution, repeats):
+    fitted = fit_momentum(f, solution, MomentumOptions(steps=3, rank=6))
+    solver = replace(fitted, details={**fitted.details, "repeats": repeats})
+    z, _ = solver.initial(f)
+    state = solver.init(f, z)
+    for _ in range(3):
+        z, state = solver.step(z, f(z), state)
+    image = f(z)
+    z, state = solver.step(z, image, state)
+    assert torch.equal(z, image) is not repeats
+    # A batch is solved elsewhere, by the same steps.
+    dashed, solved = solver.dash(f, 1e-5, 1.0), ig.solve(f, solver, tol=1e-5, safeguard=False)
+    known = torch.as_tensor(dashed.trace)
+    assert len(known) > 8
+    torch.testing.assert_close(known, solved.trace[: len(known)], rtol=0.01, atol=1e-7)
+
+
+def test_whether_the_last_step_may_be_repeated_is_measured(f, solution):
+    options = MomentumOptions()
+    assert fit_momentum(f, solution, options).details["repeats"]
+    steps = _Steps(f, solution, torch.arange(len(solution)), f.start(), 6, options.ridge, 0.0)
+    while steps.goes_on(options):
+        steps.advance()
+    assert steps.repeats()
+    steps.lefts[-1] = 20 * steps.lefts[-1]
+    assert not steps.repeats()
 
 
 def test_plain_steps_are_chosen_only_where_they_need_no_more_evaluations(f, solution):

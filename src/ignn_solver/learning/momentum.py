@@ -25,6 +25,8 @@ from .polynomials import fit_polynomials
 _WHOLE_WIDTH, _RANKS = 64, (64, 32)
 #: A start whose error is so many times that of another is not worth fitting steps to.
 _MUCH_WORSE = 2.0
+#: So many further steps show whether the last one may be repeated.
+_REPEATED = 6
 #: A pace is never taken for slower than this, so that its logarithm is not 0.
 _SLOWEST = 0.999
 #: Products with fewer columns take as long as with so many.
@@ -120,6 +122,7 @@ def fit_momentum(f: EquilibriumMap, solution: Tensor, options: MomentumOptions) 
             "steps": options.steps,
             "rank": steps.rank,
             "plain": steps.plain,
+            "repeats": steps.repeats(),
             "narrow": options.narrow,
             "base": options.base,
             "residuals": steps.residuals,
@@ -195,6 +198,21 @@ class _Steps:
         ready, bounds = (products.prepare(left), products.prepare(right)), self.f.value_range
         proposed = products.mix(z, fz, previous, *ready, POOL.like(z), bounds)
         self._previous, self._z = z, proposed
+
+    def repeats(self) -> bool:
+        """Whether the last step, taken again and again, lowers the residual more than plain ones do."""
+        return self._later(mixed=True) < self._later(mixed=False)
+
+    def _later(self, mixed: bool) -> float:
+        """The relative residual some steps after the point that was reached."""
+        z, previous, bounds = self._z, self._previous, self.f.value_range
+        ready = products.prepare(self.lefts[-1]), products.prepare(self.rights[-1])
+        for _ in range(_REPEATED):
+            fz = self.f.evaluate(z).value
+            proposed = products.mix(z, fz, previous, *ready, POOL.like(z), bounds) if mixed else fz
+            z, previous = proposed, z
+        _, residual_sq, value_sq = self.f.evaluate(z)
+        return float((residual_sq.sum() / value_sq.sum()).sqrt())
 
     def _stay_plain(self, fz: Tensor) -> None:
         width = fz.shape[1]

@@ -69,12 +69,16 @@ def _ready(left: Tensor, right: Tensor, rough: bool = False) -> _Step:
 
 @dataclass
 class Momentum:
-    """The state of a solve: the matrices of its steps, how many are plain, where it was, and how many it took."""
+    """The state of a solve: the matrices of its steps, how many are plain, where it was, and how many it took.
+
+    After the last matrix the steps repeat it, or are plain.
+    """
 
     f: FeatureMap
     previous: Tensor
     steps: list[_Step]
     plain: int = 0
+    repeats: bool = True
     count: int = 0
     proposed: Tensor | None = None
     landing: Landing | None = None
@@ -82,6 +86,8 @@ class Momentum:
     def mixing(self, number: int) -> Mixing:
         """The factors of a step; the first that is not plain has no momentum."""
         if number < self.plain or self.plain == len(self.steps):
+            return None
+        if number >= len(self.steps) and not self.repeats:
             return None
         step = self.steps[min(number, len(self.steps) - 1)]
         return step.first if number == self.plain else step.both, step.right
@@ -99,8 +105,9 @@ class Learned:
     .. math::
         Z_{k+1} = f(Z_k) + [f(Z_k) - Z_k,\; Z_k - Z_{k-1}]\, C_k
 
-    clamped to the range of the activation; the first steps may be plain, with :math:`C_k = 0`. The
-    ``2d x d`` matrices :math:`C_k` have low rank. For each eigenvalue of W the errors live on a line through 0,
+    clamped to the range of the activation; the first steps may be plain, with :math:`C_k = 0`, and so may
+    those beyond the last matrix. The ``2d x d`` matrices :math:`C_k` have low rank. For each eigenvalue
+    of W the errors live on a line through 0,
     on which such a two-term recurrence can be as good as Chebyshev's method, even where W is orthogonal and
     Anderson gains nothing. The start :math:`Z_0` comes from a few steps of the same kind with a narrow
     stand-in for f (:class:`~ignn_solver.solvers.narrow.NarrowMap`), charged as evaluations.
@@ -140,6 +147,11 @@ class Learned:
     def base(self) -> str:
         """What its steps build on: ``"plain"`` evaluations, or a ``"sweep"`` in place."""
         return str(self.details.get("base", "plain"))
+
+    @property
+    def repeats(self) -> bool:
+        """Whether steps beyond those that were fitted repeat the last one; else they are plain."""
+        return bool(self.details.get("repeats", True))
 
     @property
     def width(self) -> int:
@@ -183,10 +195,10 @@ class Learned:
         f = self._checked(f)
         if self._knows(f):
             plain, steps = int(self.details.get("plain", 0)), self._ready_for(pays(z0))
-        else:
-            stack = powers(f, z0, self.spectral.shape[2] - 1)
-            plain, steps = 0, [_ready(assemble(one, stack), stack[0][:0]) for one in self.spectral]
-        return Momentum(f, z0, steps, plain, proposed=z0)
+            return Momentum(f, z0, steps, plain, self.repeats, proposed=z0)
+        stack = powers(f, z0, self.spectral.shape[2] - 1)
+        steps = [_ready(assemble(one, stack), stack[0][:0]) for one in self.spectral]
+        return Momentum(f, z0, steps, proposed=z0)
 
     def restricted(self, state: Momentum, f: FixedPointMap, nodes: Tensor, z: Tensor) -> Momentum:
         """The state of a solve that goes on with some of the nodes, at ``z``."""
@@ -242,7 +254,11 @@ class Learned:
         else:
             z, charged = self.initial(f)
         state = self.init(f, z)
-        mixing = [(step.first, step.rest, step.right) for step in state.steps]
+        steps = state.steps
+        if not state.repeats:
+            # There the last one is always repeated.
+            steps = [*steps, _ready(0 * self.left[-1], 0 * self.right[-1], pays(z))]
+        mixing = [(step.first, step.rest, step.right) for step in steps]
         found = whole.attempt(f, z, start, mixing, state.plain, tol, enough)
         return replace(found, evals=found.evals + charged)
 
