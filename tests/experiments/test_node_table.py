@@ -1,3 +1,4 @@
+import json
 import time
 
 import pytest
@@ -110,6 +111,21 @@ def test_a_form_that_takes_too_long_leaves_the_others(handmade, tmp_path, monkey
     # With the second seed it is not tried again.
     assert tried.count("learned-paper") == 1
     assert tried.count("learned") == 2
+
+
+def test_a_form_that_takes_too_long_with_one_seed_is_averaged_over_the_others(handmade, tmp_path):
+    request = asked(tmp_path, models=("learned",), epochs=2)
+    table2.run(request)
+    path = tmp_path / "table2" / "citeseer" / "ignn" / "seed-1-epochs-2.json"
+    cell = read_json(path, "cell")
+    cell["result"]["forms"]["learned-paper"] = {"skipped": "not done after 15 min"}
+    path.write_text(json.dumps(cell))
+    report = table2.run(request)
+    found = {row["model"]: row for row in report.rows if row["protocol"] == "validation"}
+    assert found["learned-paper"]["trials"] == 1
+    assert found["learned-paper"]["std"] == 0
+    assert found["learned"]["trials"] == 2
+    assert "was not run" not in report.text
 
 
 def test_settings_are_the_recipes_and_no_model_is_wider_than_another():

@@ -121,17 +121,18 @@ class NodeTable:
             "model": model,
             "published": mean,
             "published_std": std,
-            "trials": len(results),
             "hidden": arguments["model"]["hidden_channels"],
             "recipe": arguments["recipe"],
         }
-        first = results[0]
-        why = first.get("skipped") or first.get("forms", {}).get(model, {}).get("skipped")
-        if why:
+        # A limit may be reached with one seed and not with another.
+        done = [result for result in results if _skipped(result, model) is None]
+        if not done:
+            why = _skipped(results[0], model)
             missing = {"mean": None, "std": None, "trials": 0, "skipped": why}
             return [{**common, "protocol": protocol, **missing} for protocol in PROTOCOLS]
+        common["trials"] = len(done)
         return [
-            {**common, "protocol": protocol, **_figures(results, model, protocol)}
+            {**common, "protocol": protocol, **_figures(done, model, protocol)}
             for protocol in PROTOCOLS
         ]
 
@@ -199,6 +200,12 @@ class NodeTable:
 def _is_tuned(row: dict[str, Any]) -> bool:
     """Whether a row's recipe was found for its own model."""
     return row["recipe"].startswith("tuned") and not row["recipe"].endswith(", of ignn")
+
+
+def _skipped(result: dict[str, Any], model: str) -> str | None:
+    """Why a model, or a form of ours, has no figures in a trial; ``None`` if it has."""
+    why: str | None = result.get("skipped") or result.get("forms", {}).get(model, {}).get("skipped")
+    return why
 
 
 def _figures(results: list[dict[str, Any]], model: str, protocol: str) -> dict[str, Any]:
