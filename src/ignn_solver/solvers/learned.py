@@ -257,7 +257,8 @@ class Learned:
         steps = state.steps
         if not state.repeats:
             # There the last one is always repeated.
-            steps = [*steps, _ready(0 * self.left[-1], 0 * self.right[-1], pays(z))]
+            none = torch.zeros_like(self.left[-1]), torch.zeros_like(self.right[-1])
+            steps = [*steps, _ready(*none, pays(z))]
         mixing = [(step.first, step.rest, step.right) for step in steps]
         found = whole.attempt(f, z, start, mixing, state.plain, tol, enough)
         return replace(found, evals=found.evals + charged)
