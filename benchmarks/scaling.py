@@ -191,6 +191,10 @@ def plot(rows: list[dict[str, Any]], path: Path) -> Path:
                         name += " an evaluation"
                     x = [1 - r["value"] if axis == "kappa" else r["value"] for r in some]
                     place.loglog(x, [r[key] for r in some], label=name)
+                if axis in ("hidden", "kappa", "threads"):
+                    # Powers of ten are too far apart there.
+                    place.set_xticks(x, [f"{value:g}" for value in x])
+                    place.xaxis.minorticks_off()
                 place.set_xlabel("1 - kappa" if axis == "kappa" else axis)
                 place.legend(fontsize=7)
                 if column == 0:
