@@ -61,7 +61,7 @@ def attempt(
     z: Tensor,
     start: tuple[Prepared, Prepared] | None,
     mixing: list[tuple[Prepared, Prepared, Prepared]],
-    plain: int,
+    mixed: range,
     tol: float,
     enough: float,
 ) -> Attempt:
@@ -75,7 +75,7 @@ def attempt(
         start: What to start from instead, prepared: the factors S and T of ``act(b + act(b) @ S + b @ T)``.
         mixing: The factors of each step, prepared: the left ones for the residual and for the momentum, and the
             right one, of no rows where those are whole. The last step is repeated.
-        plain: How many of the steps are plain ones instead.
+        mixed: Which steps are taken so; the others are plain.
         tol: The relative residual to reach.
         enough: How many times the lowest squared residual before it that after a step may be, to trust the step.
     """
@@ -84,7 +84,7 @@ def attempt(
     out = empty(tuple(z.shape), z.dtype, z.device)
     found = compiled_whole.solve_whole(
         f.adjacency.matrix, begins, z, start, f.weight.detach(), f.bias.contiguous(), f.activation,
-        mixing, plain, f.value_range, tol, SIZE_FLOOR, enough, MOST, out,
+        mixing, mixed, f.value_range, tol, SIZE_FLOOR, enough, MOST, out,
     )  # fmt: skip
     seconds = time.perf_counter() - began
     count = len(found.trace)

@@ -73,14 +73,9 @@ def bounded(
     """
     if not is_fused(f):
         return _in_torch(f, factor, sweeper, measured, sweeps, enough)
+    allowed = _allowed(f, factor, measured)
     found = kernels.compiled_bounds.bounded(
-        sweeper,
-        *measured[:3],
-        _allowed(f, factor, measured),
-        measured.at_value,
-        sweeps,
-        enough,
-        near,
+        sweeper, *measured[:3], allowed, measured.at_value, sweeps, enough, near
     )
     return found if found[-1] > 0 else None
 

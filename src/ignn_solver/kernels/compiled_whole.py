@@ -100,7 +100,7 @@ def _guessed(begin, end, bias, z, rooms, start, code):  # type: ignore[no-untype
 @numba.njit(**PARALLEL)
 def _solve_whole(  # type: ignore[no-untyped-def]
     rowptr, col, value, begins, largest, z, start, weight, bias, out, residual_sq, firsts, rests, rights, rank,
-    plain, low, high, code, tol, floor, enough, trace, evals, rejected, done,
+    plain, until, low, high, code, tol, floor, enough, trace, evals, rejected, done,
 ):  # fmt: skip
     nodes, width = z.shape
     graphs, most = begins.shape[0], trace.shape[0]
@@ -148,7 +148,7 @@ def _solve_whole(  # type: ignore[no-untyped-def]
                     plain_left = 2 ** min(rejected[graph] - 1, 4)
                 least = min(least, residual)
                 is_plain, plain_left = plain_left > 0, max(plain_left - 1, 0)
-                if is_plain or number < plain:
+                if is_plain or number < plain or number >= until:
                     for i in range(begin, end):
                         copy(z[i], before[i - begin])
                         copy(out[i], z[i])
@@ -184,7 +184,7 @@ def solve_whole(
     bias: Tensor,
     activation: str,
     mixing: list[tuple[Packed, Packed, Packed]],
-    plain: int,
+    mixed: range,
     bounds: tuple[float, float],
     tol: float,
     floor: float,
@@ -206,7 +206,7 @@ def solve_whole(
     done = np.zeros(graphs, np.bool_)
     _solve_whole(
         rowptr, col, value, begins, largest, z.numpy(), guess, pack(weight.contiguous().numpy()), bias.numpy(),
-        out.numpy(), residual_sq.numpy(), *matrices, mixing[0][2].shape[0], plain,
+        out.numpy(), residual_sq.numpy(), *matrices, mixing[0][2].shape[0], mixed.start, mixed.stop,
         low, high, CODES[activation], tol, floor, enough, trace, evals, rejected, done,
     )  # fmt: skip
     return Found(out, residual_sq, trace[: evals.max()], evals, rejected, done)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 #: No step is expected to lower a residual by more than this factor.
 _FASTEST = 1e-3
-#: A leap has to save this many evaluations: it begins and ends with one, the first of which leaves more behind.
+#: A leap pays where so many evaluations are expected before the last: it begins and ends with a full one, and the
+#: first of those has to write down its inputs.
 _FAR = 3
 #: Beyond this relative change of W the matrices fitted for it are not trusted any more.
 _WEIGHT_CHANGE = 0.02
@@ -254,13 +255,9 @@ class Learned:
         else:
             z, charged = self.initial(f)
         state = self.init(f, z)
-        steps = state.steps
-        if not state.repeats:
-            # There the last one is always repeated.
-            none = torch.zeros_like(self.left[-1]), torch.zeros_like(self.right[-1])
-            steps = [*steps, _ready(*none, pays(z))]
-        mixing = [(step.first, step.rest, step.right) for step in steps]
-        found = whole.attempt(f, z, start, mixing, state.plain, tol, enough)
+        mixing = [(step.first, step.rest, step.right) for step in state.steps]
+        mixed = range(state.plain, whole.MOST if state.repeats else len(mixing))
+        found = whole.attempt(f, z, start, mixing, mixed, tol, enough)
         return replace(found, evals=found.evals + charged)
 
     def _ready_for(self, rough: bool) -> list[_Step]:

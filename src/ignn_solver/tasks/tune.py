@@ -191,14 +191,10 @@ class _Search:
         except optuna.TrialPruned:
             self.study.tell(trial, state=TrialState.PRUNED)
             self.say(f"{label}: stopped early at {100 * best:.1f}%  {shown}")
-        except InputError as error:
-            if "diverged" not in str(error):
-                raise
-            self.study.tell(trial, state=TrialState.FAIL)
-            self.say(f"{label}: diverged  {shown}")
-        else:
-            self.study.tell(trial, reached)
-            self.say(f"{label}: validation {100 * reached:.1f}%  {shown}")
+            return
+        state = TrialState.FAIL if reached is None else TrialState.COMPLETE
+        self.study.tell(trial, reached, state)
+        self.say(f"{label}: {_ended(reached)}  {shown}")
 
     def confirmed(
         self, trainings: int, done: Callable[[int], None]
@@ -217,30 +213,23 @@ class _Search:
             name = f"trial {trial.number + 1} with seed {seed}"
             reached = self.study.user_attrs.get(name)
             if reached is None:
-                reached = self._again(trial.user_attrs["settings"], seed, name)
+                settings = trial.user_attrs["settings"]
+                found = self._trained(settings, seed)
+                self.say(f"{name}: {_ended(found)}  {_shown(settings)}")
+                reached = found or 0.0
                 self.study.set_user_attr(name, reached)
             values[trial.number].append(reached)
         means = {number: sum(some) / len(some) for number, some in values.items()}
         chosen = max(best, key=lambda trial: means[trial.number])
         return chosen, means[chosen.number], len(values[chosen.number])
 
-    def _again(self, settings: dict[str, float], seed: int, name: str) -> float:
-        try:
-            reached = self._trained(settings, seed)
-        except InputError as error:
-            if "diverged" not in str(error):
-                raise
-            reached = 0.0
-        self.say(f"{name}: validation {100 * reached:.1f}%  {_shown(settings)}")
-        return reached
-
     def _trained(
         self,
         settings: dict[str, float],
         seed: int,
         report: Callable[[int, dict[str, float]], None] | None = None,
-    ) -> float:
-        """The validation accuracy of a training."""
+    ) -> float | None:
+        """The validation accuracy of a training; ``None`` if it diverged."""
         recipe = recipe_of(settings, self.start, "")
         torch.manual_seed(seed)
         network = build(
@@ -250,9 +239,19 @@ class _Search:
             **recipe.model,
             **_TOLERANCE.get(self.model, {}),
         )
-        return fit(
-            network, self.data, seed=seed, progress=False, on_epoch=report, **recipe.training
-        ).val_accuracy
+        try:
+            result = fit(
+                network, self.data, seed=seed, progress=False, on_epoch=report, **recipe.training
+            )
+        except InputError as error:
+            if "diverged" not in str(error):
+                raise
+            return None
+        return result.val_accuracy
+
+
+def _ended(reached: float | None) -> str:
+    return "diverged" if reached is None else f"validation {100 * reached:.1f}%"
 
 
 def _shown(settings: dict[str, float]) -> str:
