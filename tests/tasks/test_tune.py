@@ -93,6 +93,29 @@ def test_the_best_trials_are_confirmed_with_other_seeds_and_the_mean_decides(
     assert search(data, path, budget=7, confirm=4) == found
 
 
+def test_a_full_study_leaves_nothing_to_confirm(data, tmp_path):
+    search(data, tmp_path / "study.log", budget=3)
+    with pytest.raises(InputError, match="has 3 trials, which leaves fewer than 1 of 3 to confirm"):
+        search(data, tmp_path / "study.log", budget=3, confirm=1)
+    assert search(data, tmp_path / "study.log", budget=4, confirm=1).trials == 4
+
+
+def test_a_trial_that_diverges_is_said_and_does_not_count(data, tmp_path, monkeypatch):
+    lines, fit, calls = [], module.fit, []
+
+    def diverging(*args, **options):
+        calls.append(options["seed"])
+        if len(calls) == 1:
+            raise InputError("training diverged: the loss of epoch 1 is nan")
+        return fit(*args, **options)
+
+    monkeypatch.setattr(module, "fit", diverging)
+    found = search(data, tmp_path / "study.log", lines, budget=4, confirm=2)
+    assert lines[0].startswith("trial 1: diverged  lr ")
+    assert found.trial == 1
+    assert calls == [0, 0, 1, 2]
+
+
 def test_our_model_has_its_own_settings_and_keeps_the_solvers(data, tmp_path):
     found = search(data, tmp_path / "study.log", model="ignn", dataset="citeseer", budget=1)
     paper = load_recipe("citeseer", "paper")

@@ -98,6 +98,11 @@ def tune(
     if not found.trials:
         for settings in starts(start, model):
             found.enqueue_trial(settings, skip_if_exists=True)
+    elif confirm and _made(found) > budget - confirm:
+        raise InputError(
+            f"the study in {study} has {_made(found)} trials, which leaves fewer than {confirm} of {budget} "
+            f"to confirm: give a budget of {_made(found) + confirm}, or name another study"
+        )
     search = _Search(found, seen, model, start, seed, say)
     with bar(f"tuning {model} on {dataset}", budget, progress) as shown:
         while (made := _made(found)) < budget - confirm:
